@@ -1,0 +1,9 @@
+"""The bundled metrics, one family a file; `BUILT_IN` maps each name to where it lives."""
+
+from __future__ import annotations
+
+__all__ = ["BUILT_IN"]
+
+BUILT_IN = {
+    "evidence_coverage": "evalkit.metrics.evidence_coverage:evidence_coverage",
+}
