@@ -1,1 +1,92 @@
-"""evalkit."""
+"""evalkit: design, break, calibrate, decide, gate and explain the metrics that decide whether an LLM system ships.
+
+Everything public is here; importing this module loads no pandas, scipy, Jupyter or ragas, and each name on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalkit.cases.read import BadLine, Case, read_cases
+    from evalkit.contract.faults import EvalkitError
+    from evalkit.contract.metric import Metric, attach, discrete_metric, numeric_metric, ranking_metric
+    from evalkit.contract.model import Contract, InvalidRow, MetricResult
+    from evalkit.contract.words import Outcome
+    from evalkit.decisions.gate import GateOptions, GateResult, gate
+    from evalkit.decisions.policy import Policy, read_policy
+    from evalkit.metrics.evidence_coverage import evidence_coverage
+    from evalkit.scoring.load import load_metric
+    from evalkit.scoring.records import Ledger, Record
+    from evalkit.scoring.run import Run, open_run
+    from evalkit.scoring.score import score_cases
+
+_HOMES = {
+    "BadLine": "cases.read",
+    "Case": "cases.read",
+    "Contract": "contract.model",
+    "EvalkitError": "contract.faults",
+    "GateOptions": "decisions.gate",
+    "GateResult": "decisions.gate",
+    "InvalidRow": "contract.model",
+    "Ledger": "scoring.records",
+    "Metric": "contract.metric",
+    "MetricResult": "contract.model",
+    "Outcome": "contract.words",
+    "Policy": "decisions.policy",
+    "Record": "scoring.records",
+    "Run": "scoring.run",
+    "attach": "contract.metric",
+    "discrete_metric": "contract.metric",
+    "evidence_coverage": "metrics.evidence_coverage",
+    "gate": "decisions.gate",
+    "load_metric": "scoring.load",
+    "numeric_metric": "contract.metric",
+    "open_run": "scoring.run",
+    "ranking_metric": "contract.metric",
+    "read_cases": "cases.read",
+    "read_policy": "decisions.policy",
+    "score_cases": "scoring.score",
+}
+
+__all__ = [
+    "BadLine",
+    "Case",
+    "Contract",
+    "EvalkitError",
+    "GateOptions",
+    "GateResult",
+    "InvalidRow",
+    "Ledger",
+    "Metric",
+    "MetricResult",
+    "Outcome",
+    "Policy",
+    "Record",
+    "Run",
+    "attach",
+    "discrete_metric",
+    "evidence_coverage",
+    "gate",
+    "load_metric",
+    "numeric_metric",
+    "open_run",
+    "ranking_metric",
+    "read_cases",
+    "read_policy",
+    "score_cases",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        msg = f"module 'evalkit' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(f"evalkit.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

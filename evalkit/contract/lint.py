@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +25,7 @@ _RESERVED = CASE_KEYS | {
 }  # fmt: skip
 
 _PLAIN = (str, int, float, bool, type(None))
+_LARGEST = sys.float_info.max
 
 
 class ContractError(EvalkitError, ValueError):
@@ -77,7 +78,8 @@ def _ordered_range(pair: object) -> bool:
         return False
     if any(isinstance(end, bool) or not isinstance(end, int | float) for end in pair):
         return False
-    return all(math.isfinite(end) for end in pair) and bool(pair[0] < pair[1])
+    # An int beyond any float would pass math.isfinite by raising; NaN is below nothing.
+    return bool(-_LARGEST <= pair[0] < pair[1] <= _LARGEST)
 
 
 def _distinct_labels(labels: Sequence[object]) -> bool:
@@ -92,7 +94,7 @@ def parameters_of(name: str, function: Callable[..., Any]) -> tuple[Parameter, .
     Parameters must be annotated, public, named, of plain JSON types, and neither ``*args`` nor ``**kwargs``.
     """
     try:
-        hints = typing.get_type_hints(function)
+        hints = typing.get_type_hints(function, include_extras=True)
     except Exception as error:
         msg = f"an annotation of {name} cannot be read ({error}): it names something that is not at module level"
         raise ContractError(msg, do="annotate with plain types such as str, float, list[str]") from error
@@ -121,7 +123,8 @@ def _parameter(metric: str, raw: inspect.Parameter, hints: Mapping[str, Any]) ->
     if annotation is Any or not _is_plain(annotation):
         shown = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
         msg = f"{where} is annotated {shown}, which is not a plain JSON type"
-        raise ContractError(msg, do="use str, int, float, bool, None, Literal, list[...], dict[str, ...] or a TypedDict")
+        mend = "use str, int, float, bool, None, Literal, list[...], dict[str, ...] or a TypedDict"
+        raise ContractError(msg, do=mend)
     options = _options(annotation)
     return Parameter(
         name=raw.name,
@@ -146,13 +149,13 @@ def _is_plain(annotation: Any) -> bool:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal:
         return all(isinstance(value, str | int | bool) or value is None for value in arguments)
+    if origin in (list, dict) and not arguments:
+        return True  # typing.List and typing.Dict, written without what they hold
     if origin is dict:
         return arguments[0] is str and _is_plain(arguments[1])
-    if origin is list:
+    if origin in (list, typing.Annotated):
         return _is_plain(arguments[0])
-    if origin in (typing.Union, types.UnionType):
-        return all(_is_plain(argument) for argument in arguments)
-    return origin is typing.Annotated and _is_plain(arguments[0])
+    return origin in (typing.Union, types.UnionType) and all(map(_is_plain, arguments))
 
 
 def lint_contract(name: str, parameters: Sequence[Parameter], contract: Contract) -> None:

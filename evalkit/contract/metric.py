@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import operator
+import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,15 +67,18 @@ class Metric:
 
     def declaration(self) -> dict[str, Any]:
         """Name, kind and allowed values as plain JSON values."""
-        allowed = self.allowed_values
-        plain = [allowed.start, allowed.stop, allowed.step] if isinstance(allowed, range) else allowed
-        return {"name": self.name, "kind": self.kind, "allowed_values": list(plain) if isinstance(plain, tuple) else plain}
+        plain: Any = self.allowed_values
+        if isinstance(plain, range):
+            plain = [plain.start, plain.stop, plain.step]
+        plain = list(plain) if isinstance(plain, tuple) else plain
+        return {"name": self.name, "kind": self.kind, "allowed_values": plain}
 
     def unanswered(self) -> list[str]:
         """Return the contract questions that nobody has answered (all four, where there is no contract)."""
         if self.contract:
             return []
-        return ["what it measures", "which inputs are reviewed and which produced", "when a row is invalid", "who reads it"]
+        roles = "which inputs are reviewed and which produced"
+        return ["what it measures", roles, "when a row is invalid", "who reads it"]
 
     def score(self, *args: Any, **inputs: Any) -> MetricResult:
         """Score one row given as named arguments.
@@ -111,7 +117,18 @@ class Metric:
         return await asyncio.to_thread(self.score, *args, **inputs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the plain function the metric was made from: no check of inputs, no check of its value."""
         return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        module, qualified = self.function.__module__, self.function.__qualname__
+        found = _found_at(module, qualified)
+        if found is self:
+            return _found_at, (module, qualified)
+        if _function_in(found) is not self.function:
+            msg = f"{self.name} cannot be pickled: {module} has no {qualified} that holds its function; define it there"
+            raise pickle.PicklingError(msg)
+        return _made_again, (module, qualified, self.allowed_values, self.name, self.contract, self.origin)
 
     def _is_absent(self, inputs: Mapping[str, Any]) -> bool:
         return any(p.required and inputs.get(p.name) is None for p in self.parameters)
@@ -133,7 +150,7 @@ def make_metric(
     original: Any = None,
 ) -> Metric:
     """Lint a function's declaration and make it a metric."""
-    metric_name = name or getattr(function, "__name__", "")
+    metric_name = name or str(getattr(function, "__name__", ""))
     lint_name(metric_name)
     parameters = parameters_of(metric_name, function)
     if contract:
@@ -144,6 +161,27 @@ def make_metric(
     return metric
 
 
+def _found_at(module: str, qualified: str) -> Any:
+    try:
+        return operator.attrgetter(qualified)(importlib.import_module(module))
+    except AttributeError:
+        return None
+
+
+def _function_in(found: Any) -> Any:
+    return found.function if isinstance(found, Metric) else getattr(found, "_func", found)
+
+
+def _made_again(
+    module: str, qualified: str, allowed_values: AllowedValues, name: str, contract: Contract | None, origin: str
+) -> Metric:
+    """Unpickle a metric that is not itself an object of a module: one brought from ragas, or given another contract."""
+    found = _found_at(module, qualified)
+    original = found if origin == "ragas" else None
+    function = _function_in(found)
+    return make_metric(function, allowed_values, name=name, contract=contract, origin=origin, original=original)
+
+
 def _decorator(
     allowed_values: AllowedValues, name: str | None, contract: Contract | None
 ) -> Callable[[Callable[..., Any]], Metric]:
@@ -151,7 +189,10 @@ def _decorator(
 
 
 def numeric_metric(
-    *, name: str | None = None, allowed_values: tuple[float, float] | range | None = None, contract: Contract | None = None
+    *,
+    name: str | None = None,
+    allowed_values: tuple[float, float] | range | None = None,
+    contract: Contract | None = None,
 ) -> Callable[[Callable[..., Any]], Metric]:
     """Make a function a numeric metric.
 

@@ -1,4 +1,4 @@
-"""What a metric promises (`Contract`), what it returns (`MetricResult`) and how it says a row is unfit (`InvalidRow`)."""
+"""What a metric promises (`Contract`), what it returns (`MetricResult`), how it says a row is unfit (`InvalidRow`)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class InvalidRow(ValueError):  # noqa: N818 - it is the word people read: the ro
 class MetricResult:
     """A score that carries its evidence.
 
-    Unlike ragas' class of the same name it is plain data: it hashes its identity, pickles, copies and compares, and
-    refuses to be used as a truth value, so that a failed result is never mistaken for a present one.
+    Unlike ragas' class of the same name it is plain data: it pickles, copies and compares, hashes where its value does,
+    and refuses to be used as a truth value, so that a failed result is never mistaken for a present one.
     """
 
     value: float | int | str | list[Any] | None
     """The score, or ``None`` where there is none."""
     reason: str = ""
     """The same finding in words."""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The same finding structured, for example ``{"missing": ["refund-method"]}``."""
 
     def __bool__(self) -> bool:
@@ -99,8 +99,9 @@ class Contract:
 
     def _check_choices(self) -> None:
         _check_choice("better", self.better, ("higher", "lower"))
-        for name, kinds in self.allows_missing.items():
-            if isinstance(kinds, str) or not kinds:
+        declared: Mapping[str, Any] = self.allows_missing
+        for name, kinds in declared.items():
+            if not isinstance(kinds, Mapping) or not kinds:
                 msg = f"Contract.allows_missing[{name!r}] must map 'null' or '[]' to what it means; got {kinds!r}"
                 raise ValueError(msg)
             for kind in kinds:

@@ -1,0 +1,111 @@
+"""Case ids across a file: exact duplicates and near-twins, found in 8 bytes of memory a row."""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalkit.cases.strict_json import JsonProblem, parse_object
+from evalkit.contract import example_list
+
+__all__ = ["DuplicateLines", "IdIndex", "Resolved", "fold", "resolve_ids"]
+
+
+class DuplicateLines(NamedTuple):
+    """The lines that share one case id."""
+
+    lines: tuple[int, ...]
+
+    def others(self, line: int) -> str:
+        """Name the other lines, at most five."""
+        return example_list([str(other) for other in self.lines if other != line])
+
+
+class Resolved(NamedTuple):
+    """What a closer look at suspicious ids found."""
+
+    duplicates: dict[str, DuplicateLines]
+    twins: list[str]
+    """One sentence for each group of ids that people would take for the same."""
+
+
+def fold(case_id: str) -> str:
+    """Fold away what the eye does not see: case, width, composition, white space and invisible characters.
+
+    >>> fold("ROW-1 ") == fold("row-1")
+    True
+    """
+    if case_id.isascii():
+        return case_id.lower() if case_id.isprintable() and " " not in case_id else _visible(case_id).lower()
+    return _visible(unicodedata.normalize("NFKC", case_id)).casefold()
+
+
+def _visible(text: str) -> str:
+    return "".join(c for c in text if unicodedata.category(c)[0] not in "CZ" and not "\ufe00" <= c <= "\ufe0f")
+
+
+class IdIndex:
+    """Remembers a 64-bit hash of each folded id; equal hashes are looked at again, so nothing rests on the hash."""
+
+    def __init__(self) -> None:
+        self.hashes = array("q")
+
+    def add(self, case_id: str) -> None:
+        """Remember one case id."""
+        self.hashes.append(hash(fold(case_id)))
+
+    def add_raw(self, raw: bytes) -> None:
+        """Remember the id of a raw line, if it has one."""
+        if (case_id := _id_of(raw)) is not None:
+            self.add(case_id)
+
+    def suspects(self) -> set[int]:
+        """Return the hashes that occur more than once."""
+        ordered = sorted(self.hashes)
+        return {a for a, b in pairwise(ordered) if a == b}
+
+
+def _id_of(raw: bytes) -> str | None:
+    try:
+        found: Any = parse_object(raw).get("case_id")
+    except JsonProblem:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def resolve_ids(path: Path, suspects: set[int], read_lines: Callable[[Path], Iterator[Any]]) -> Resolved:
+    """Read the suspicious ids again and tell exact duplicates from near-twins and from chance."""
+    if not suspects:
+        return Resolved({}, [])
+    groups: dict[str, dict[str, list[int]]] = {}
+    for line in read_lines(path):
+        case_id = _id_of(line.raw)
+        if case_id is not None and hash(key := fold(case_id)) in suspects:
+            groups.setdefault(key, {}).setdefault(case_id, []).append(line.number)
+    duplicates = {
+        case_id: DuplicateLines(tuple(lines))
+        for group in groups.values()
+        for case_id, lines in group.items()
+        if len(lines) > 1
+    }
+    twins = [_twin_sentence(group) for group in groups.values() if len(group) > 1]
+    return Resolved(duplicates, twins)
+
+
+def _twin_sentence(group: dict[str, list[int]]) -> str:
+    marks = Counter(mark for case_id in group for mark in set(case_id))
+    shown = [
+        f"{case_id!r} (line {lines[0]}{_code_points(case_id, marks, len(group))})" for case_id, lines in group.items()
+    ]
+    return f"case ids that look alike but are different: {example_list(shown)}"
+
+
+def _code_points(case_id: str, marks: Counter[str], size: int) -> str:
+    """Name the characters that not every id of the group has."""
+    own = [f"U+{ord(mark):04X}" for mark in dict.fromkeys(case_id) if marks[mark] < size]
+    return f": {' '.join(own)}" if own else ""

@@ -1,0 +1,130 @@
+"""The shape of a case's reserved keys, and keys that are one slip of the finger away from a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalkit.contract.words import CASE_KEYS
+
+__all__ = ["PARTITIONS", "NearKeys", "shape_problem"]
+
+PARTITIONS = ("development", "calibration", "held_out")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+_EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "slice": (_is_text, "a non-blank text (leave it out for 'default')"),
+    "blocking": (lambda value: isinstance(value, bool), "true or false"),
+    "family": (_is_text, "a non-blank text"),
+    "partition": (lambda value: value in PARTITIONS, f"one of {', '.join(PARTITIONS)}"),
+    "contract_version": (_is_text, 'a non-blank text, for example "1"'),
+    "requirement_set_version": (_is_text, 'a non-blank text, for example "2026-11"'),
+    "system_revision": (_is_text, "a non-blank text"),
+    "rubric_version": (_is_text, "a non-blank text"),
+    "evidence_version": (_is_text, "a non-blank text"),
+    "response_sha256": (_is_text, "a non-blank text"),
+    "generation": (lambda value: isinstance(value, dict), "an object"),
+    "stratum": (_is_text, "a non-blank text"),
+    "prevalence_weight": (_is_weight, "a number above 0"),
+    "provenance": (lambda value: value in ("production", "synthetic"), "production or synthetic"),
+    "oracle": (lambda value: isinstance(value, dict), 'an object such as {"value": 1.0, "reason": "…"}'),
+    "role": (_is_text, "a non-blank text"),
+    "pair_id": (_is_text, "a non-blank text"),
+    "rationale": (lambda value: isinstance(value, str), "a text"),
+}
+_CHECKED = frozenset(_EXPECTED)
+
+
+def shape_problem(fields: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the reserved keys of a case, or ``None``."""
+    case_id = fields.get("case_id")
+    if not isinstance(case_id, str) or not case_id.strip():
+        return _case_id_problem(fields)
+    for key in _CHECKED & fields.keys():
+        is_right, expected = _EXPECTED[key]
+        if not is_right(fields[key]):
+            return f"{key} must be {expected}; got {_short(fields[key])}"
+    return _evidence_problem(fields["evidence"]) if "evidence" in fields else None
+
+
+def _case_id_problem(fields: Mapping[str, Any]) -> str:
+    if "case_id" in fields:
+        return f"case_id must be a non-blank text; got {_short(fields['case_id'])}"
+    near = [key for key in fields if _is_near(key, "case_id")]
+    hint = f"; {near[0]!r} is one slip away: rename it" if near else ""
+    return f"case_id is absent{hint}"
+
+
+def _evidence_problem(evidence: Any) -> str | None:
+    if not isinstance(evidence, dict):
+        return f"evidence must be an object; got {_short(evidence)}"
+    for key in ("question", "answer"):
+        if not isinstance(evidence.get(key), str | None):
+            return f"evidence.{key} must be a text or null; got {_short(evidence[key])}"
+    for key in ("citations", "retrieved"):
+        items = evidence.get(key)
+        if not (items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))):
+            return f"evidence.{key} must be a list of objects or null; got {_short(items)}"
+    claims = evidence.get("claims")
+    if not (claims is None or (isinstance(claims, dict) and all(isinstance(text, str) for text in claims.values()))):
+        return f"evidence.claims must map claim ids to texts; got {_short(claims)}"
+    return None
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:57] + '...'}"
+
+
+class NearKeys:
+    """Finds keys that nobody reads but that are one slip away from one that somebody does.
+
+    Beside a required key that is absent such a key makes the row invalid; beside an optional one it is a finding.
+    """
+
+    def __init__(self, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+        self._required = required
+        self._known = CASE_KEYS | set(required) | set(optional)
+        self._near: dict[str, str | None] = {}
+        self._found: dict[str, int] = {}
+
+    def problem(self, fields: Mapping[str, Any]) -> str | None:
+        """Return why the row is invalid, noting what is only suspicious."""
+        unknown = fields.keys() - self._known
+        if not unknown:
+            return None
+        for key in unknown:
+            near = self._near_key(key)
+            if near is None or near in fields:
+                continue
+            if near in self._required:
+                return f"{near} is absent, but the unknown key {key!r} is one slip away from it: rename it"
+            sentence = f"the unknown key {key!r} is one slip away from {near!r}, which is absent"
+            self._found[sentence] = self._found.get(sentence, 0) + 1
+        return None
+
+    def findings(self) -> list[str]:
+        """Return one sentence for each suspicious key, with the number of rows that have it."""
+        return [f"{sentence} ({count} rows)" for sentence, count in sorted(self._found.items())]
+
+    def _near_key(self, key: str) -> str | None:
+        if key not in self._near:
+            candidates = [known for known in sorted(self._known) if _is_near(key, known)]
+            first = [known for known in candidates if known in self._required]
+            self._near[key] = next(iter(first or candidates), None)
+        return self._near[key]
+
+
+def _is_near(key: str, known: str) -> bool:
+    from rapidfuzz.distance import OSA
+
+    plain = key.casefold().replace("-", "_").replace(" ", "_").strip("_")
+    return len(known) > 3 and (plain == known or OSA.distance(plain, known, score_cutoff=1) <= 1)

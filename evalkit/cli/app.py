@@ -1,0 +1,85 @@
+"""The typer application, its groups, and the few ways in which a command may speak or end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from evalkit.contract import EvalkitError, Outcome
+
+__all__ = [
+    "BREAK",
+    "BRING",
+    "DECIDE",
+    "EXPLAIN",
+    "MEASURE",
+    "RUN",
+    "app",
+    "complain",
+    "finish",
+    "parse_feeds",
+    "say",
+    "write_json",
+]
+
+BRING, MEASURE, BREAK, DECIDE, EXPLAIN, RUN = "Bring", "Measure", "Break", "Decide", "Explain", "Run"
+
+app = typer.Typer(
+    name="evalkit",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    help="Design, break, calibrate, decide, gate and explain the metrics that decide whether an LLM system ships.\n\n"
+    "Exit codes of every command that checks: 0 passed, 1 quality failed, 2 incomplete (cannot be judged), "
+    "3 review required.",
+)
+
+
+def say(text: str = "") -> None:
+    """Print to standard output; what rows contain has been made harmless by whoever built the text."""
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """Print to standard error."""
+    typer.echo(text, err=True)
+
+
+def finish(outcome: Outcome | int) -> NoReturn:
+    """End the command with the exit code of an outcome."""
+    raise typer.Exit(int(outcome))
+
+
+def write_json(path: Path, facts: dict[str, Any]) -> None:
+    """Write the machine-readable form of a result (``--json FILE``), whole or not at all; ``-`` is standard output."""
+    import orjson
+
+    from evalkit.scoring.run import write_whole
+
+    raw = orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if str(path) == "-":
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, raw)
+
+
+def parse_feeds(pairs: list[str]) -> dict[str, str]:
+    """Read ``--input PARAM=KEY`` options."""
+    feeds: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, key = pair.partition("=")
+        if not (name and separator and key):
+            msg = f"--input must be PARAM=KEY; got {pair!r}"
+            raise EvalkitError(msg, do="for example --input response=answer")
+        if name in feeds:
+            msg = f"--input feeds {name!r} twice"
+            raise EvalkitError(msg, do="name each parameter once")
+        feeds[name] = key
+    return feeds

@@ -1,0 +1,50 @@
+"""Measure: scoring without a policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.app import MEASURE, app, finish, parse_feeds, say, write_json
+from evalkit.contract import EvalkitError, Outcome
+
+__all__ = ["score"]
+
+
+@app.command(rich_help_panel=MEASURE)
+def score(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="METRIC... CASES", help="One or more metrics, then the cases.")
+    ],
+    run: Annotated[Path, typer.Option(metavar="DIR", help="The run folder to make.")],
+    feed: Annotated[
+        list[str], typer.Option("--input", metavar="PARAM=KEY", help="Feed a parameter from another key.")
+    ] = [],  # noqa: B006 - typer copies it
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The ledger as JSON ('-' for standard output).")
+    ] = None,
+) -> None:
+    """Score cases: one record a line, no policy. Several metrics give DIR/<metric>/ runs."""
+    from evalkit.pages.publish import score_to_run
+    from evalkit.scoring.load import load_metric
+
+    *specs, cases = targets
+    if not specs:
+        msg = "score needs at least one METRIC before CASES"
+        raise EvalkitError(msg, do="for example: evalkit score evidence_coverage cases.jsonl --run runs/first")
+    metrics = [load_metric(spec) for spec in specs]
+    if len({metric.name for metric in metrics}) != len(metrics):
+        msg = f"two of these metrics have the same name: {', '.join(metric.name for metric in metrics)}"
+        raise EvalkitError(msg, do="rename one, or score them in two runs")
+    results = {}
+    for metric in metrics:
+        folder = run if len(metrics) == 1 else run / metric.name
+        scored = score_to_run(metric, Path(cases), folder, feeds=parse_feeds(feed or []))
+        results[metric.name] = scored.ledger.facts()
+        say(scored.screen)
+    if json:
+        write_json(json, results if len(metrics) > 1 else results[metrics[0].name])
+    is_empty = any(facts["scored"] == 0 for facts in results.values())
+    finish(Outcome.incomplete if is_empty else Outcome.passed)

@@ -1,0 +1,1 @@
+"""What is decided: policies, the gate and its blockers, baselines, calibration, explanation."""

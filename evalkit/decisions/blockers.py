@@ -1,0 +1,56 @@
+"""Why a gate is not green: each blocker names its kind, its owner, its rows and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalkit.contract import Outcome
+from evalkit.scoring.records import Record
+
+__all__ = ["Blocker", "Row", "blocked_rows"]
+
+
+class Row(NamedTuple):
+    """One row of a blocker, as far as a screen needs it; the whole record is in ``records.jsonl``."""
+
+    line: int
+    case_id: str | None
+    slice: str
+    value: float | int | str | list[Any] | None
+    minimum: float | None
+    reason: str
+    owner: str | None
+    error_kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """One reason why the outcome is not *passed*."""
+
+    kind: str
+    """For example ``failed``, ``review``, ``invalid``, ``error``, ``unrun``, ``policy``, ``empty``, ``unknown_slice``,
+    ``frozen``, ``revision``, ``baseline``, ``labels``, ``pass_rate``, ``too_few_scored``."""
+    outcome: Outcome
+    owner: str
+    sentence: str
+    do: str
+    rows: tuple[Row, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the blocker as plain JSON values, with all its rows."""
+        return {
+            "kind": self.kind,
+            "outcome": self.outcome.name,
+            "owner": self.owner,
+            "sentence": self.sentence,
+            "do": self.do,
+            "count": len(self.rows),
+            "rows": [row._asdict() for row in self.rows],
+        }
+
+
+def blocked_rows(records: Sequence[Record]) -> tuple[Row, ...]:
+    """Return the rows of a blocker, in input order."""
+    return tuple(Row(r.line, r.case_id, r.slice, r.value, r.minimum, r.reason, r.owner, r.error_kind) for r in records)

@@ -1,0 +1,296 @@
+"""The release check: a metric, cases (or a run) and a policy in; one of four outcomes, with its blockers, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file, sha256_of
+from evalkit.decisions.baseline import Baseline, Compared, read_baseline
+from evalkit.decisions.blockers import Blocker
+from evalkit.decisions.fitness import Subject, expiry_warnings, last_day, unfit
+from evalkit.decisions.policy import Policy, PolicyFile, read_policy
+from evalkit.decisions.rows import Excused, excuse, judge_rows, unjudged
+from evalkit.decisions.rules import rule_of
+from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.run import Run, lock_hash, open_run
+from evalkit.scoring.score import Scorer
+from evalkit.scoring.stream import RecordSink, Rule, Streamed, stream_cases, stream_records
+
+__all__ = ["GateOptions", "GateResult", "facts_of", "gate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """What a gate may be told besides metric, cases and policy."""
+
+    as_of: date | None = None
+    """The day on which dates are judged; today by default, and recorded."""
+    baseline: Path | None = None
+    require_revision: str | None = None
+    feeds: Mapping[str, str] = field(default_factory=dict)
+    on_rows: Callable[[int], object] = lambda _: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """What a gate concludes, and all it rests on."""
+
+    metric: Metric
+    policy_file: PolicyFile
+    cases: Path
+    as_of: date
+    cases_sha256: str
+    metric_fingerprint: str
+    lock_sha256: str | None
+    blockers: tuple[Blocker, ...]
+    warnings: tuple[str, ...]
+    ledger: Ledger
+    notable: tuple[Record, ...]
+    knife_edges: tuple[Record, ...]
+    excused: Excused
+    compared: Compared | None
+    rows_hash: str
+
+    @property
+    def policy(self) -> Policy | None:
+        """The policy, where it can be read."""
+        return self.policy_file.policy
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of the blockers' outcomes; *passed* without any."""
+        return Outcome.worst([blocker.outcome for blocker in self.blockers])
+
+    @property
+    def exit_code(self) -> int:
+        """The outcome's code; 0 where the policy only reports."""
+        return 0 if self.policy is not None and self.policy.mode == "report" else int(self.outcome)
+
+    @property
+    def outcome_hash(self) -> str:
+        """SHA-256 over what was decided: metric, cases, limits, and each row's state, value and decision."""
+        policy = self.policy
+        limits = policy.model_dump(mode="json", include={"slices", "limits", "block_on"}) if policy else None
+        return sha256_of(
+            {
+                "metric": self.metric.name,
+                "contract_version": self.metric.version,
+                "metric_fingerprint": self.metric_fingerprint,
+                "cases_sha256": self.cases_sha256,
+                "limits": limits,
+                "rows": self.rows_hash,
+            }
+        )
+
+
+def gate(
+    metric: Metric,
+    cases: Path | str,
+    policy: Path | str,
+    *,
+    options: GateOptions | None = None,
+    sink: RecordSink | None = None,
+) -> GateResult:
+    """Judge each row of `cases` under `policy`.
+
+    Parameters
+    ----------
+    metric : Metric
+    cases : path
+        A ``.jsonl`` file, which is scored, or a run folder, whose records are read instead.
+    policy : path
+        A ``policy.toml``; one that cannot be used makes the outcome *incomplete* and says why.
+    options : GateOptions, optional
+    sink : RecordSink, optional
+        Where the records go; nothing is written without one.
+
+    Raises
+    ------
+    EvalkitError
+        Where a file cannot be read at all.
+    """
+    options = options or GateOptions()
+    cases = Path(cases)
+    as_of = options.as_of or datetime.now(UTC).date()
+    policy_file = read_policy(policy)
+    source = _Source.of(metric, cases, options)
+    subject = source.subject()
+    blockers = [*source.blockers(), *unfit(policy_file, metric, subject, as_of)]
+    # A policy that names another metric or breaks its own rules decides nothing; the rows are still scored and counted.
+    usable = policy_file.policy if not any(b.kind == "policy" and not _is_about_time(b) for b in blockers) else None
+    rule = rule_of(usable, metric) if usable else None
+    baseline = read_baseline(open_run(options.baseline), metric, rule) if options.baseline and rule else None
+    streamed = source.stream(rule, sink, keep_decisions=baseline is not None)
+    excused = Excused([], [], [], [])
+    if usable:
+        excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset())
+        blockers += [
+            *unjudged(usable, streamed.ledger, streamed.notable),
+            *judge_rows(usable, streamed.ledger, excused),
+        ]
+        blockers += _without_baseline(usable, baseline)
+    blockers += _wrong_revision(streamed.ledger, options.require_revision)
+    warnings = [*streamed.findings, *(expiry_warnings(usable, as_of) if usable else []), *excused.warnings]
+    return GateResult(
+        metric=metric,
+        policy_file=policy_file,
+        cases=cases,
+        as_of=as_of,
+        cases_sha256=subject.cases_sha256,
+        metric_fingerprint=subject.metric_fingerprint,
+        lock_sha256=subject.lock_sha256,
+        blockers=tuple(blockers),
+        warnings=(*warnings, *_silent_contract(metric)),
+        ledger=streamed.ledger,
+        notable=tuple(streamed.notable),
+        knife_edges=tuple(streamed.knife_edges),
+        excused=excused,
+        compared=baseline.compare(streamed.decided) if baseline else None,
+        rows_hash=streamed.rows_hash,
+    )
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Cases to score, or an earlier run to read."""
+
+    metric: Metric
+    path: Path
+    options: GateOptions
+    run: Run | None
+    cases_sha256: str
+
+    @classmethod
+    def of(cls, metric: Metric, cases: Path, options: GateOptions) -> _Source:
+        if cases.is_dir():
+            run = open_run(cases)
+            return cls(metric, cases, options, run, str(run.manifest.get("cases_sha256")))
+        if not cases.is_file():
+            msg = "there is no such file of cases"
+            raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file or of a run folder")
+        return cls(metric, cases, options, None, sha256_file(cases))
+
+    def subject(self) -> Subject:
+        manifest = self.run.manifest if self.run else {}
+        return Subject(
+            metric_fingerprint=manifest["metric"].get("fingerprint") if self.run else self.metric.fingerprint,
+            cases_sha256=self.cases_sha256,
+            lock_sha256=manifest.get("lock_sha256") if self.run else lock_hash(Path.cwd()),
+            judge=(manifest.get("judge") or {}).get("configuration_hash"),
+            controls=manifest.get("controls_sha256"),
+        )
+
+    def blockers(self) -> Iterator[Blocker]:
+        if self.run is None:
+            return
+        found = self.run.manifest["metric"]
+        if found.get("name") != self.metric.name or found.get("contract_version") != self.metric.version:
+            yield Blocker(
+                "contract",
+                Outcome.incomplete,
+                "metric",
+                f"contract change: the run was made with {found.get('name')!r}, contract "
+                f"{found.get('contract_version')!r}; the metric given is {self.metric.name!r}, contract "
+                f"{self.metric.version!r}",
+                "score the cases again with this metric",
+            )
+
+    def stream(self, rule: Rule | None, sink: RecordSink | None, *, keep_decisions: bool) -> Streamed:
+        on_rows = self.options.on_rows
+        if self.run is not None:
+            blank = int(self.run.manifest.get("ledger", {}).get("blank", 0))
+            return stream_records(
+                self.run.records_path, rule, sink, blank=blank, keep_decisions=keep_decisions, on_rows=on_rows
+            )
+        scorer = Scorer(self.metric, self.options.feeds)
+        return stream_cases(self.path, scorer, rule, sink, keep_decisions=keep_decisions, on_rows=on_rows)
+
+
+def _is_about_time(blocker: Blocker) -> bool:
+    return "expired" in blocker.sentence or "observation window" in blocker.sentence
+
+
+def _without_baseline(policy: Policy, baseline: Baseline | None) -> Iterator[Blocker]:
+    if policy.block_on == "new" and baseline is None:
+        yield Blocker(
+            "baseline",
+            Outcome.incomplete,
+            "policy",
+            'the policy blocks on new failures only (block_on = "new"), and no baseline was given',
+            "give the run of the main branch with --baseline RUN",
+        )
+
+
+def _wrong_revision(ledger: Ledger, wanted: str | None) -> Iterator[Blocker]:
+    if wanted is None:
+        return
+    other = {revision: n for revision, n in ledger.revisions.items() if revision != wanted}
+    if other:
+        seen = ", ".join(
+            f"{revision!r} on {n}" for revision, n in sorted(other.items(), key=lambda item: str(item[0]))[:5]
+        )
+        yield Blocker(
+            "revision",
+            Outcome.incomplete,
+            "test-data",
+            f"{sum(other.values())} of {ledger.total(blocking=True)} blocking rows are not of system revision "
+            f"{wanted!r}: {seen}",
+            "run the system under test at that revision and make the cases again",
+        )
+
+
+def _silent_contract(metric: Metric) -> list[str]:
+    unanswered = metric.unanswered()
+    if not unanswered:
+        return []
+    return [f"{metric.name} has no contract; unanswered: {'; '.join(unanswered)} (evalkit.attach answers them)"]
+
+
+def facts_of(result: GateResult, *, run_id: str, command: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the outcome file of a gate: what CI reads."""
+    policy = result.policy
+    return {
+        "schema": 1,
+        "run_id": run_id,
+        "command": command,
+        "parameters": dict(parameters),
+        "cells_total": None,
+        "cells_run": None,
+        "outcome": result.outcome.name,
+        "exit_code": result.exit_code,
+        "mode": policy.mode if policy else None,
+        "as_of": result.as_of.isoformat(),
+        "metric": {"name": result.metric.name, "contract_version": result.metric.version},
+        "policy": _policy_facts(policy) if policy else None,
+        "ledger": result.ledger.facts(),
+        "blockers": [blocker.facts() for blocker in result.blockers],
+        "warnings": list(result.warnings),
+        "overridden": [record.case_id for record in result.excused.overridden],
+        "known": [record.case_id for record in result.excused.known],
+        "baseline": result.compared.facts() if result.compared else None,
+        "figures": _figures(result.ledger),
+        "outcome_hash": result.outcome_hash,
+    }
+
+
+def _policy_facts(policy: Policy) -> dict[str, Any]:
+    last = last_day(policy)
+    return {
+        "name": policy.name,
+        "version": policy.version,
+        "basis": policy.basis,
+        "approved_by": policy.approved_by,
+        "last_day": last.isoformat() if last else None,
+    }
+
+
+def _figures(ledger: Ledger) -> dict[str, Any]:
+    facts = ledger.facts()
+    figures: dict[str, Any] = {"rows": ledger.total(), "scored": facts["scored"], "mean": facts["mean"]}
+    for name, block in facts["slices"].items():
+        figures |= {f"{name}.{key}": block[key] for key in ("scored", "pass", "fail", "review", "mean")}
+    return figures

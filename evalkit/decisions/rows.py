@@ -1,0 +1,179 @@
+"""From counted rows to blockers: what failed, what needs a person, what could not be judged; slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from evalkit.contract import Outcome, example_list
+from evalkit.decisions.binomial import exact_interval
+from evalkit.decisions.blockers import Blocker, blocked_rows
+from evalkit.decisions.policy import Override, Policy, SliceLimits
+from evalkit.scoring.records import Ledger, Record
+
+__all__ = ["Excused", "excuse", "judge_rows", "unjudged"]
+
+_DO = {
+    "invalid": "mend these rows of the test data, or mark them blocking = false after review",
+    "error": "mend the metric (or what it calls) and run again; no score was made up for these rows",
+    "unrun": "run the rest (a resumed run pays for nothing twice)",
+}
+
+
+class Excused(NamedTuple):
+    """Failing or doubtful rows, split by what excuses them."""
+
+    open: list[Record]
+    """Blocking rows that nothing excuses."""
+    overridden: list[Record]
+    known: list[Record]
+    """Failures that the baseline already had, under ``block_on = "new"``."""
+    warnings: list[str]
+
+
+def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str]) -> Excused:
+    """Apply overrides (bound to what their approver saw) and the baseline to the rows that did not pass."""
+    overrides = {override.case_id: override for override in policy.overrides}
+    used: set[str] = set()
+    sorted_out = Excused([], [], [], [])
+    for record in notable:
+        if not record.blocking or record.decision not in ("fail", "review"):
+            continue
+        override = overrides.get(record.case_id or "")
+        if override is not None:
+            used.add(override.case_id)
+            if override.seen_hash == record.seen_hash:
+                sorted_out.overridden.append(record)
+                continue
+            sorted_out.warnings.append(_stale(override, record))
+        is_known = record.decision == "fail" and record.case_id in known_ids and policy.block_on == "new"
+        (sorted_out.known if is_known else sorted_out.open).append(record)
+    for case_id in overrides.keys() - used:
+        sorted_out.warnings.append(f"the override of {case_id!r} covers no failing row any more: remove it")
+    return sorted_out
+
+
+def _stale(override: Override, record: Record) -> str:
+    return (
+        f"the override of {override.case_id!r} does not count: {override.approver} approved another answer or other "
+        f"passages ({override.seen_hash[:19]}…) than this row shows ({str(record.seen_hash)[:19]}…)"
+    )
+
+
+def unjudged(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Iterator[Blocker]:
+    """Yield what makes the run impossible to judge: bad rows above their limit, too few scored, unknown slices."""
+    if ledger.total() == 0:
+        yield Blocker(
+            "empty",
+            Outcome.incomplete,
+            "test-data",
+            f"nothing was evaluated: {ledger.lines} lines, {ledger.blank} of them blank, 0 cases",
+            "check the path and any filter that made this file",
+        )
+        return
+    for state, limit in (
+        ("invalid", policy.limits.invalid),
+        ("error", policy.limits.error),
+        ("unrun", policy.limits.unrun),
+    ):
+        rows = [record for record in notable if record.state == state and record.blocking]
+        if len(rows) > limit:
+            owner = rows[0].owner or "test-data"
+            yield Blocker(
+                state,
+                Outcome.incomplete,
+                owner,
+                f"{len(rows)} of {ledger.total(blocking=True)} blocking rows are {state}, the policy allows {limit}",
+                _DO[state],
+                blocked_rows(rows),
+            )
+    scored = ledger.total(state="scored", blocking=True)
+    if scored < policy.limits.min_scored:
+        yield Blocker(
+            "too_few_scored",
+            Outcome.incomplete,
+            "test-data",
+            f"{scored} blocking rows were scored, the policy wants at least {policy.limits.min_scored}",
+            "add reviewed rows, or mend those that could not be scored",
+        )
+    yield from _unknown_slices(policy, ledger, notable)
+
+
+def _unknown_slices(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Iterator[Blocker]:
+    unknown = [
+        name for name in ledger.slices() if name not in policy.slices and ledger.total(slice=name, blocking=True)
+    ]
+    scored = [r for r in notable if r.blocking and r.slice in unknown and r.state == "scored"]
+    if scored:
+        yield Blocker(
+            "unknown_slice",
+            Outcome.incomplete,
+            "policy",
+            f"the policy has no limits for {example_list([repr(name) for name in unknown])}: "
+            f"{len(scored)} scored rows cannot be decided",
+            "add [slices.NAME] with reviewed limits, or correct the slice of these rows",
+            blocked_rows(scored),
+        )
+
+
+def judge_rows(policy: Policy, ledger: Ledger, excused: Excused) -> Iterator[Blocker]:
+    """Yield what the limits of each slice say of the rows that nothing excuses."""
+    for name, limits in policy.slices.items():
+        failing = [record for record in excused.open if record.slice == name and record.decision == "fail"]
+        doubtful = [record for record in excused.open if record.slice == name and record.decision == "review"]
+        if limits.min_pass_rate is not None:
+            yield from _pass_rate(name, limits, ledger, excused, failing)
+        elif len(failing) > (limits.max_failures or 0):
+            allowed = f", the policy allows {limits.max_failures}" if limits.max_failures else ""
+            yield Blocker(
+                "failed",
+                Outcome.quality_failed,
+                _owners(failing),
+                f"{len(failing)} of {_decided(ledger, name)} decided blocking rows fail in {name}{allowed}",
+                "read the reason of each row; evalkit explain RUN names the evidence",
+                blocked_rows(failing),
+            )
+        if doubtful:
+            yield Blocker(
+                "review",
+                Outcome.review_required,
+                "policy",
+                f"{len(doubtful)} of {_decided(ledger, name)} decided blocking rows need a person in {name}",
+                "let a reviewer decide these rows; an override records the decision",
+                blocked_rows(doubtful),
+            )
+
+
+def _pass_rate(
+    name: str, limits: SliceLimits, ledger: Ledger, excused: Excused, failing: Sequence[Record]
+) -> Iterator[Blocker]:
+    n = _decided(ledger, name)
+    wanted = limits.min_pass_rate
+    if n == 0 or wanted is None:
+        return
+    # An override is an approved pass; a row under review is not one yet.
+    passed = ledger.total(slice=name, blocking=True, decision="pass")
+    passed += sum(record.slice == name for record in excused.overridden)
+    interval = exact_interval(passed, n, limits.confidence)
+    if interval.low >= wanted:
+        return
+    is_below = interval.high < wanted
+    yield Blocker(
+        "pass_rate",
+        Outcome.quality_failed if is_below else Outcome.review_required,
+        _owners(failing) if is_below else "policy",
+        f"{passed} of {n} decided blocking rows pass in {name}: {100 * limits.confidence:g} % interval "
+        f"{interval.low:.3f} to {interval.high:.3f} {'lies below' if is_below else 'does not clear'} {wanted:g}",
+        "mend the failing rows" if is_below else "more rows would narrow the interval, or let a person decide",
+        blocked_rows(failing),
+    )
+
+
+def _decided(ledger: Ledger, name: str) -> int:
+    return sum(ledger.total(slice=name, blocking=True, decision=word) for word in ("pass", "fail", "review"))
+
+
+def _owners(records: Sequence[Record]) -> str:
+    """Name the owner that most of these rows have (the first in the alphabet among equals)."""
+    owners = sorted({str(record.owner) for record in records})
+    return max(owners, key=lambda owner: sum(record.owner == owner for record in records), default="answer")

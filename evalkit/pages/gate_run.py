@@ -1,0 +1,141 @@
+"""The whole of ``evalkit gate``: load, judge, write what was asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import orjson
+
+from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
+from evalkit.pages.progress import counting
+from evalkit.pages.publish import publish_gate
+from evalkit.scoring.load import load_metric
+from evalkit.scoring.run import RunWriter, new_run_id, write_whole
+from evalkit.scoring.stream import RecordSink
+
+__all__ = ["GateDone", "GateOutputs", "run_gate"]
+
+_ROW_KEYS = (
+    "line", "case_id", "slice", "blocking", "state", "decision", "value", "minimum", "policy_version", "reason",
+    "error_kind",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOutputs:
+    """What a gate is asked to leave behind."""
+
+    run: Path | None = None
+    junit: Path | None = None
+    summary: Path | None = None
+    format: str = "text"
+
+
+class GateDone(NamedTuple):
+    """A finished gate."""
+
+    result: GateResult
+    facts: dict[str, Any]
+    """The outcome file."""
+    screen: str
+    exit_code: int
+
+
+def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], outputs: GateOutputs) -> GateDone:
+    """Judge `cases` and write run folder, JUnit and summary as asked."""
+    metric = load_metric(spec)
+    parameters = _parameters(cases, policy, options)
+    with contextlib.ExitStack() as stack:
+        writer = stack.enter_context(RunWriter(outputs.run)) if outputs.run else None
+        printer = _RowPrinter() if outputs.format == "jsonl" else None
+        sinks = [sink for sink in (writer, printer) if sink is not None]
+        on_rows = stack.enter_context(counting("rows judged"))
+        # A metric that prints must not end up between the rows of --format jsonl.
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        result = gate(metric, cases, policy, options=GateOptions(on_rows=on_rows, **options), sink=_Both(sinks))
+        run_id = writer.run_id if writer else new_run_id()
+        facts = facts_of(result, run_id=run_id, command=f"gate {metric.name}", parameters=parameters)
+        if writer:
+            publish_gate(result, writer, facts)
+    _leave(facts, outputs)
+    if printer:
+        printer.copy_to(sys.stdout.buffer)
+    return GateDone(result, facts, _screen(facts, outputs), result.exit_code)
+
+
+def _parameters(cases: Path, policy: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as they will stand in the outcome file: names, never paths of this machine."""
+    baseline, as_of = options.get("baseline"), options.get("as_of")
+    return {
+        "cases": cases.name,
+        "policy": policy.name,
+        "baseline": baseline.name if baseline else None,
+        "require_revision": options.get("require_revision"),
+        "as_of": as_of.isoformat() if as_of else None,
+        "input": dict(options.get("feeds", {})),
+    }
+
+
+def _leave(facts: dict[str, Any], outputs: GateOutputs) -> None:
+    if outputs.junit:
+        from evalkit.pages.junit import render_junit
+
+        write_whole(outputs.junit, render_junit(facts))
+    if outputs.summary:
+        from evalkit.pages.summary import render_summary
+
+        # Appended, because $GITHUB_STEP_SUMMARY is one file for all steps of a job.
+        before = outputs.summary.read_text(encoding="utf-8") if outputs.summary.exists() else ""
+        write_whole(outputs.summary, before + render_summary(facts))
+
+
+def _screen(facts: dict[str, Any], outputs: GateOutputs) -> str:
+    if outputs.format != "text":
+        return ""
+    from evalkit.pages.screen import gate_screen
+
+    return gate_screen(facts, report=outputs.run / "report.html" if outputs.run else None)
+
+
+class _Both:
+    """Records to every sink there is."""
+
+    def __init__(self, sinks: list[RecordSink]) -> None:
+        self._sinks = sinks
+
+    def write(self, raw: bytes) -> None:
+        for sink in self._sinks:
+            sink.write(raw)
+
+    def restart(self) -> None:
+        for sink in self._sinks:
+            sink.restart()
+
+
+class _RowPrinter:
+    """One short object a row; kept aside until the end, because a file with duplicate ids is read twice."""
+
+    def __init__(self) -> None:
+        self._rows: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the printer
+
+    def write(self, raw: bytes) -> None:
+        for line in raw.splitlines():
+            record = orjson.loads(line)
+            self._rows.write(orjson.dumps({key: record[key] for key in _ROW_KEYS}, option=orjson.OPT_APPEND_NEWLINE))
+
+    def restart(self) -> None:
+        self._rows.seek(0)
+        self._rows.truncate()
+
+    def copy_to(self, out: IO[bytes]) -> None:
+        self._rows.seek(0)
+        while block := self._rows.read(io.DEFAULT_BUFFER_SIZE * 16):
+            out.write(block)
+        out.flush()

@@ -1,0 +1,100 @@
+"""From a result to a finished run folder: records, outcome, summary and report, and the manifest last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from evalkit.contract import EvalkitError, Metric, sha256_file
+from evalkit.decisions.gate import GateResult
+from evalkit.scoring.records import Ledger
+from evalkit.scoring.run import Run, RunWriter, lock_hash
+from evalkit.scoring.score import Scorer
+from evalkit.scoring.stream import stream_cases
+
+__all__ = ["Scored", "publish_gate", "score_to_run"]
+
+
+class Scored(NamedTuple):
+    """What `score_to_run` made."""
+
+    run: Run
+    ledger: Ledger
+    findings: list[str]
+
+
+def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -> Run:
+    """Finish the run folder that a gate wrote its records into; `facts` is its outcome file."""
+    from evalkit.pages.summary import render_summary
+
+    policy = result.policy
+    manifest = _manifest(result.metric, result.cases, result.ledger) | {
+        "metric": _metric_facts(result.metric) | {"fingerprint": result.metric_fingerprint},
+        "cases_sha256": result.cases_sha256,
+        "policy": policy.facts() if policy else None,
+        "policy_sha256": result.policy_file.sha256,
+        "lock_sha256": result.lock_sha256,
+        "as_of": result.as_of.isoformat(),
+        "findings": list(result.warnings),
+    }
+    extra = {"outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2), "summary.md": render_summary(facts)}
+    return _finish(writer, manifest, facts, extra)
+
+
+def score_to_run(
+    metric: Metric,
+    cases: Path,
+    folder: Path,
+    *,
+    feeds: Mapping[str, str] | None = None,
+    on_rows: Callable[[int], object] = lambda _: None,
+) -> Scored:
+    """Score a file of cases into a new run folder, without a policy."""
+    if not cases.is_file():
+        msg = "there is no such file of cases"
+        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
+    scorer = Scorer(metric, feeds)
+    with RunWriter(folder) as writer:
+        streamed = stream_cases(cases, scorer, None, writer.write, restart=writer.restart, on_rows=on_rows)
+        manifest = _manifest(metric, cases, streamed.ledger) | {
+            "metric": _metric_facts(metric),
+            "cases_sha256": sha256_file(cases),
+            "policy": None,
+            "policy_sha256": None,
+            "lock_sha256": lock_hash(Path.cwd()),
+            "findings": streamed.findings,
+        }
+        run = _finish(writer, manifest, None, {})
+    return Scored(run, streamed.ledger, streamed.findings)
+
+
+def _finish(
+    writer: RunWriter, manifest: dict[str, Any], facts: dict[str, Any] | None, extra: Mapping[str, bytes | str]
+) -> Run:
+    from evalkit.pages.report import render_report
+
+    manifest["records_sha256"] = writer.close_records()
+    for name, content in extra.items():
+        writer.add(name, content)
+    # The report reads the records back; the manifest that makes the folder a run is still written last.
+    writer.add("report.html", render_report(Run(writer.folder, {"run_id": writer.run_id} | manifest), facts))
+    return writer.finish(manifest)
+
+
+def _manifest(metric: Metric, cases: Path, ledger: Ledger) -> dict[str, Any]:
+    # Names only: no path of this machine is written.
+    return {"cases": cases.name, "judge": None, "unanswered": metric.unanswered(), "ledger": ledger.facts()}
+
+
+def _metric_facts(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "contract_version": metric.version,
+        "fingerprint": metric.fingerprint,
+        "origin": metric.origin,
+        "declaration": metric.declaration(),
+        "contract": metric.contract.facts() if metric.contract else None,
+    }

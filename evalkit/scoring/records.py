@@ -1,0 +1,256 @@
+"""The record of one input line, and the ledger that adds them up."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from evalkit.cases.strict_json import parse_object
+from evalkit.contract import Decision, EvalkitError, State
+from evalkit.contract.words import DECISIONS, STATES
+
+__all__ = ["KNIFE_EDGE", "Count", "Ledger", "Record", "Ruling", "Values", "is_knife_edge"]
+
+
+KNIFE_EDGE = 1e-9
+
+
+class Ruling(NamedTuple):
+    """What the policy says of one record."""
+
+    decision: Decision | None
+    """``None`` where nothing was scored or no limits cover the row."""
+    minimum: float | None
+    """The bound it was compared with (a maximum, where lower is better); ``None`` for labels."""
+    policy_version: str | None
+    owner: str | None
+    """Who looks first at a row that does not pass."""
+
+
+class Record(NamedTuple):
+    """One input line and what became of it; the fields and their order are those of ``records.jsonl``."""
+
+    line: int
+    case_id: str | None
+    slice: str
+    blocking: bool
+    family: str | None
+    partition: str | None
+    state: State
+    value: float | int | str | list[Any] | None
+    reason: str
+    detail: Mapping[str, Any]
+    error_kind: str | None
+    decision: Decision | None
+    minimum: float | None
+    policy_version: str | None
+    inputs: Mapping[str, Any] | None
+    evidence: Mapping[str, Any] | None
+    input_hash: str
+    evidence_hash: str | None
+    seen_hash: str | None
+    """Of question, answer and passages as a reviewer sees them (of the inputs, where a case has no evidence)."""
+    contract_version: str
+    requirement_set_version: str | None
+    lineage: Mapping[str, Any]
+    """What produced the row: system revision, rubric and evidence version, source, stratum, weight, provenance."""
+    owner: str | None
+    judge: Mapping[str, Any] | None
+
+    def to_json(self) -> bytes:
+        """Return the line of ``records.jsonl``, newline included.
+
+        Raises
+        ------
+        TypeError
+            Where the metric left something in value, reason or detail that is not plain JSON; see `unwritable`.
+        """
+        return orjson.dumps(self._asdict(), option=orjson.OPT_APPEND_NEWLINE)
+
+    def unwritable(self, why: object) -> Record:
+        """Return the record of a row whose result cannot be written: the metric's error, with nothing made up."""
+        reason = f"the metric's result is not plain JSON ({why}): value, reason and detail are left out"
+        return self._replace(
+            state="error", value=None, reason=reason, detail={}, error_kind="wrong_shape", decision=None, owner="metric"
+        )
+
+    @classmethod
+    def from_json(cls, raw: bytes, *, where: str) -> Record:
+        """Read a line of ``records.jsonl``, refusing what `to_json` could not have written."""
+        try:
+            fields = parse_object(raw)
+        except ValueError as error:
+            msg = f"is not a record: {error}"
+            raise EvalkitError(msg, where=where, do="the run folder is damaged: score the cases again") from error
+        if problem := _record_problem(fields):
+            raise EvalkitError(problem, where=where, do="the run folder is damaged or foreign: score the cases again")
+        return cls(**{name: fields[name] for name in cls._fields})
+
+    def ruled(self, ruling: Ruling) -> Record:
+        """Return the record with what a policy says of it."""
+        return self._replace(
+            decision=ruling.decision,
+            minimum=ruling.minimum,
+            policy_version=ruling.policy_version,
+            owner=ruling.owner,
+        )
+
+
+def _record_problem(fields: Mapping[str, Any]) -> str | None:
+    if missing := [name for name in Record._fields if name not in fields]:
+        return f"is not a record: {missing[0]!r} is absent"
+    if fields["state"] not in STATES:
+        return f"is not a record: state must be one of {', '.join(STATES)}; got {fields['state']!r}"
+    if fields["decision"] not in (None, *DECISIONS):
+        return f"is not a record: decision must be one of {', '.join(DECISIONS)}; got {fields['decision']!r}"
+    if not isinstance(fields["line"], int) or not isinstance(fields["slice"], str):
+        return "is not a record: line must be an integer and slice a text"
+    if not isinstance(fields["blocking"], bool) or not isinstance(fields["case_id"], str | None):
+        return "is not a record: blocking must be true or false, and case_id a text or null"
+    if (fields["state"] == "scored") != (fields["value"] is not None):
+        return f"is not a record: state {fields['state']!r} with value {fields['value']!r}"
+    return None
+
+
+def is_knife_edge(record: Record) -> bool:
+    """Tell whether a value misses its bound by so little that it is most likely rounding.
+
+    The decision stands (comparison is exact); both numbers are then shown in full.
+    """
+    value, bound = record.value, record.minimum
+    if record.decision == "pass" or bound is None or not isinstance(value, int | float):
+        return False
+    return abs(value - bound) <= KNIFE_EDGE
+
+
+Count = tuple[str, bool, State, Decision | None]
+"""What rows are counted by: slice, blocking, state, decision."""
+
+
+class Values:
+    """The scored values of one slice: how many, their sum, and how often each occurs."""
+
+    MOST_DISTINCT = 5_000
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+        self.counts: Counter[float | str] = Counter()
+        self.is_complete = True
+        """False once more than `MOST_DISTINCT` different values came: the counts then cover only the first of them."""
+
+    def add(self, value: float | str) -> None:
+        """Count one value."""
+        self.n += 1
+        if not isinstance(value, str):
+            self.total += value
+        if value in self.counts or len(self.counts) < self.MOST_DISTINCT:
+            self.counts[value] += 1
+        else:
+            self.is_complete = False
+
+    def merge(self, other: Values) -> None:
+        """Add the values of another part of the same slice."""
+        self.n += other.n
+        self.total += other.total
+        self.is_complete = self.is_complete and other.is_complete
+        for value, count in other.counts.items():
+            if value in self.counts or len(self.counts) < self.MOST_DISTINCT:
+                self.counts[value] += count
+            else:
+                self.is_complete = False
+
+    def mean(self) -> float | None:
+        """Return the mean of the scored numbers; ``None`` over nothing or over labels."""
+        return self.total / self.n if self.n and not any(isinstance(v, str) for v in self.counts) else None
+
+
+class Ledger:
+    """Row counts by state and decision; every line of the input is in it exactly once."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.blank = 0
+        self.counts: Counter[Count] = Counter()
+        self.values: dict[str, Values] = {}
+        self.revisions: Counter[str | None] = Counter()
+        """System revisions of blocking rows."""
+
+    def add(self, record: Record) -> None:
+        """Count one record (its line is counted by whoever read it)."""
+        self.counts[record.slice, record.blocking, record.state, record.decision] += 1
+        value = record.value
+        if value is not None and not isinstance(value, list):
+            if (values := self.values.get(record.slice)) is None:
+                values = self.values[record.slice] = Values()
+            values.add(value)
+        if record.blocking:
+            self.revisions[record.lineage.get("system_revision")] += 1
+
+    def merge(self, other: Ledger) -> None:
+        """Add the counts of another part of the same input."""
+        self.lines += other.lines
+        self.blank += other.blank
+        self.counts.update(other.counts)
+        self.revisions.update(other.revisions)
+        for name, values in other.values.items():
+            self.values.setdefault(name, Values()).merge(values)
+
+    def total(
+        self,
+        *,
+        state: State | None = None,
+        decision: Decision | None = None,
+        slice: str | None = None,  # noqa: A002 - the word of the file format
+        blocking: bool | None = None,
+    ) -> int:
+        """Count the rows that match everything given."""
+        return sum(
+            n
+            for (of_slice, is_blocking, in_state, decided), n in self.counts.items()
+            if (state is None or in_state == state)
+            and (decision is None or decided == decision)
+            and (slice is None or of_slice == slice)
+            and (blocking is None or is_blocking == blocking)
+        )
+
+    def slices(self) -> list[str]:
+        """Return the slices that occur, sorted."""
+        return sorted({name for name, *_ in self.counts})
+
+    def check(self) -> None:
+        """Hold the law ``lines == blank + scored + invalid + error + unrun``.
+
+        A breach is a fault inside evalkit, so it raises rather than becoming an outcome.
+        """
+        rows = self.total()
+        if self.lines != self.blank + rows:
+            msg = f"the ledger does not add up: {self.lines} lines, {self.blank} blank, {rows} records"
+            raise AssertionError(msg)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the ledger as plain JSON values."""
+        return {
+            "lines": self.lines,
+            "blank": self.blank,
+            **self._block(),
+            "blocking": self._block(blocking=True),
+            "slices": {name: {**self._block(slice=name), **self._figures([name])} for name in self.slices()},
+            **self._figures(self.slices()),
+        }
+
+    def _block(self, **where: Any) -> dict[str, int]:
+        states = {state: self.total(state=state, **where) for state in STATES}
+        return states | {decision: self.total(decision=decision, **where) for decision in DECISIONS}
+
+    def _figures(self, slices: Iterable[str]) -> dict[str, Any]:
+        merged = Values()
+        for name in slices:
+            if name in self.values:
+                merged.merge(self.values[name])
+        mean = merged.mean()
+        return {"mean": None if mean is None or not math.isfinite(mean) else mean, "mean_of": merged.n}

@@ -1,0 +1,84 @@
+"""What a run folder keeps of a row: the contract's redaction first, then full, excerpt or hash for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from evalkit.contract import Contract, canonical_json, sha256_of
+
+__all__ = ["EXCERPT_LENGTH", "Kept", "is_kept_in_full", "keeper", "redactor", "seen_hash_of"]
+
+EXCERPT_LENGTH = 200
+"""Characters of an excerpt: enough to recognise a passage, not enough to republish it."""
+
+_SEEN = ("question", "answer", "retrieved")
+
+
+class Kept(NamedTuple):
+    """The parts of a row as they are written, with hashes of their redacted, uncut form."""
+
+    inputs: Mapping[str, Any]
+    evidence: Mapping[str, Any] | None
+    input_hash: str
+    evidence_hash: str | None
+    seen_hash: str
+
+
+def redactor(contract: Contract | None) -> Callable[[Any], Any]:
+    """Return the contract's redaction applied to every text inside a JSON value (keys included)."""
+    if contract is None or contract.redact is None:
+        return lambda value: value
+    redact = contract.redact
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return redact(value)
+        if isinstance(value, Mapping):
+            return {redact(key): walk(item) for key, item in value.items()}
+        return [walk(item) for item in value] if isinstance(value, list) else value
+
+    return walk
+
+
+def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[str, Any] | None], Kept]:
+    """Compile the contract's retention into a function of one row's inputs and evidence."""
+    redact = redactor(contract)
+    choices = dict(contract.retention) if contract else {}
+    cut = {key: choice for key, choice in choices.items() if choice != "full"}
+
+    def keep(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> Kept:
+        inputs, evidence = redact(inputs), redact(evidence)
+        return Kept(
+            inputs=_cut(inputs, cut),
+            evidence=_cut(evidence, cut) if evidence is not None else None,
+            input_hash=sha256_of(inputs),
+            evidence_hash=sha256_of(evidence) if evidence is not None else None,
+            seen_hash=seen_hash_of(inputs, evidence),
+        )
+
+    return keep
+
+
+def seen_hash_of(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> str:
+    """Hash what a reviewer sees: question, answer and passages; the inputs, where a case carries none of them."""
+    seen = {key: evidence[key] for key in _SEEN if key in evidence} if evidence else {}
+    return sha256_of(seen or inputs)
+
+
+def _cut(values: Mapping[str, Any], cut: Mapping[str, str]) -> Mapping[str, Any]:
+    if not cut or not (keys := cut.keys() & values.keys()):
+        return values
+    return {key: _short(value, cut[key]) if key in keys else value for key, value in values.items()}
+
+
+def _short(value: Any, choice: str) -> Any:
+    if value is None:
+        return None  # that it is missing is not a secret, and hashing it would hide the fact
+    text = value if isinstance(value, str) else canonical_json(value).decode()
+    return {"sha256": sha256_of(value), "excerpt": text[:EXCERPT_LENGTH] if choice == "excerpt" else None}
+
+
+def is_kept_in_full(value: Any) -> bool:
+    """Tell a value kept as it was from one that is only known by hash or excerpt."""
+    return not (isinstance(value, Mapping) and set(value) == {"sha256", "excerpt"})

@@ -1,0 +1,197 @@
+"""Run folders: written beside and renamed, the manifest last; never overwritten; read back without trust."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from evalkit.cases.read import read_lines
+from evalkit.cases.strict_json import JsonProblem, parse_object
+from evalkit.contract import EvalkitError, sha256_file
+from evalkit.scoring.records import Record
+
+__all__ = ["SCHEMA", "Run", "RunWriter", "installed_versions", "lock_hash", "new_run_id", "open_run", "write_whole"]
+
+SCHEMA = 1
+
+
+def new_run_id() -> str:
+    """Return a run id that sorts by time and never repeats: ``20261130T175612Z-3f9a1c``."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def installed_versions() -> dict[str, str | None]:
+    """Return the versions a result may depend on; ``None`` for what is not installed (ragas is not imported for it)."""
+    return {
+        "evalkit": _version("evalkit-workbench"),
+        "ragas": _version("ragas"),
+        "python": platform.python_version(),
+    }
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def lock_hash(start: Path) -> str | None:
+    """Hash the ``requirements.lock`` in `start` or the nearest folder above it; ``None`` where there is none."""
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (lock := folder / "requirements.lock").is_file():
+            return sha256_file(lock)
+    return None
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file so that it is there whole or not at all: a temporary file beside it, synced, then renamed."""
+    raw = content.encode() if isinstance(content, str) else content
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("wb") as stream:
+            stream.write(raw)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        msg = f"cannot be written ({error.strerror or error}); nothing that was there before has changed"
+        raise EvalkitError(msg, where=str(path), do="free space or choose another folder, then run again") from error
+
+
+class RunWriter:
+    """An unfinished run folder. Until `finish` writes the manifest, it says so and is never read as a run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run_id = new_run_id()
+        self.started = datetime.now(UTC)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError:
+            raise self._taken() from None
+        except OSError as error:
+            msg = f"cannot be made ({error.strerror or error})"
+            raise EvalkitError(msg, where=str(folder), do="choose another folder with --run") from error
+        self._part = folder / "records.jsonl.part"
+        self._stream: IO[bytes] = self._part.open("wb")
+
+    def _taken(self) -> EvalkitError:
+        if (self.folder / "manifest.json").exists():
+            msg = "is a finished run, and a run folder is never overwritten"
+        else:
+            msg = "exists already but holds no finished run (interrupted, or not a run folder)"
+        return EvalkitError(msg, where=str(self.folder), do="give --run a new name; a rerun is a new run")
+
+    def write(self, raw: bytes) -> None:
+        """Append records to the part file."""
+        try:
+            self._stream.write(raw)
+        except OSError as error:
+            raise self._full(error) from error
+
+    def restart(self) -> None:
+        """Begin the records again."""
+        self._stream.seek(0)
+        self._stream.truncate()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Leave nothing behind where nothing was written: a mistyped option must not use up the folder's name."""
+        self._stream.close()
+        if kind is not None and self._part.exists() and self._part.stat().st_size == 0:
+            self._part.unlink()
+            self.folder.rmdir()
+
+    def close_records(self) -> str:
+        """Put the records under their final name and return their SHA-256."""
+        try:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+            final = self._part.rename(self.folder / "records.jsonl")
+        except OSError as error:
+            raise self._full(error) from error
+        return sha256_file(final)
+
+    def _full(self, error: OSError) -> EvalkitError:
+        msg = f"records cannot be written ({error.strerror or error}); the folder stays marked as unfinished"
+        return EvalkitError(msg, where=str(self.folder), do="free space, remove the folder and run again")
+
+    def add(self, name: str, content: bytes | str) -> Path:
+        """Write one more file of the run."""
+        path = self.folder / name
+        write_whole(path, content)
+        return path
+
+    def finish(self, manifest: dict[str, Any]) -> Run:
+        """Write the manifest, which makes the folder a run."""
+        now = datetime.now(UTC)
+        head = {"schema": SCHEMA, "run_id": self.run_id, **installed_versions()}
+        tail = {"started": self.started.isoformat(), "seconds": round((now - self.started).total_seconds(), 3)}
+        self.add("manifest.json", orjson.dumps(head | manifest | tail, option=orjson.OPT_INDENT_2))
+        return open_run(self.folder)
+
+
+class Run:
+    """A finished run folder, read on demand."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @property
+    def records_path(self) -> Path:
+        """Where the records are."""
+        return self.folder / "records.jsonl"
+
+    def records(self) -> Iterator[Record]:
+        """Read the records in input order; a damaged line is refused with its file and number."""
+        for line in read_lines(self.records_path):
+            yield Record.from_json(line.raw, where=f"{self.records_path}, line {line.number}")
+
+    def outcome(self) -> dict[str, Any] | None:
+        """Return the outcome file, or ``None`` for a run that was only scored."""
+        path = self.folder / "outcome.json"
+        return _read_json(path) if path.exists() else None
+
+
+def open_run(folder: Path | str) -> Run:
+    """Open a run folder, refusing one that is unfinished, foreign or damaged."""
+    folder = Path(folder)
+    manifest_path = folder / "manifest.json"
+    if not folder.is_dir():
+        msg = "is not a folder"
+        raise EvalkitError(msg, where=str(folder), do="give the folder that --run made")
+    if not manifest_path.exists():
+        what = "an unfinished run" if any(folder.glob("records.jsonl*")) else "not a run folder"
+        msg = f"is {what}: it holds no manifest.json"
+        raise EvalkitError(msg, where=str(folder), do="run again into a new folder")
+    manifest = _read_json(manifest_path)
+    if manifest.get("schema") != SCHEMA or "metric" not in manifest or not (folder / "records.jsonl").exists():
+        msg = f"is not a run that this evalkit can read: schema {manifest.get('schema')!r}, expected {SCHEMA}"
+        raise EvalkitError(msg, where=str(manifest_path), do="run again with this version")
+    return Run(folder, manifest)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return parse_object(path.read_bytes())
+    except OSError as error:
+        msg = f"cannot be read ({error.strerror or error})"
+        raise EvalkitError(msg, where=str(path)) from error
+    except JsonProblem as error:
+        msg = f"is damaged: {error}"
+        raise EvalkitError(msg, where=str(path), do="run again into a new folder") from error

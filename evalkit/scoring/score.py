@@ -1,0 +1,119 @@
+"""Metric and cases in, records out: the one path on which anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalkit.cases.read import BadLine, Case, CaseFile
+from evalkit.contract import EvalkitError, Measured, Metric
+from evalkit.contract.words import CASE_KEYS
+from evalkit.scoring.records import Record
+from evalkit.scoring.retention import keeper, redactor
+
+__all__ = ["Scorer", "score_cases"]
+
+_LINEAGE = (
+    "system_revision", "rubric_version", "evidence_version", "response_sha256", "source", "stratum",
+    "prevalence_weight", "provenance", "role", "pair_id",
+)  # fmt: skip
+
+
+class Scorer:
+    """A metric made ready for one file: which key feeds which parameter, what is kept, and the record of each row.
+
+    Parameters
+    ----------
+    metric : Metric
+    feeds : mapping, optional
+        ``{parameter: key}`` where a parameter is fed by a key of another name (``--input PARAM=KEY``).
+    """
+
+    def __init__(self, metric: Metric, feeds: Mapping[str, str] | None = None) -> None:
+        self.metric = metric
+        self.feeds = _checked_feeds(metric, feeds or {})
+        self.required = tuple(self.feeds[p.name] for p in metric.parameters if p.required)
+        self.optional = tuple(self.feeds[p.name] for p in metric.parameters if not p.required)
+        self._pairs = tuple(self.feeds.items())
+        self._keep = keeper(metric.contract)
+        self._redact = redactor(metric.contract)
+        self._owner_of = {"invalid": "test-data", "error": "metric", "unrun": "metric"} | dict(
+            metric.contract.owners if metric.contract else {}
+        )
+
+    def record(self, item: Case | BadLine) -> Record:
+        """Return the record of one line; never raises for what is in the row or for what the metric does with it."""
+        return self._bad_line(item) if isinstance(item, BadLine) else self._case(item)
+
+    def _case(self, case: Case) -> Record:
+        fields = case.fields
+        inputs = {name: fields[key] for name, key in self._pairs if key in fields}
+        kept = self._keep(inputs, fields.get("evidence"))
+        measured = self._measure(case, inputs)
+        state = measured.state
+        return Record(
+            case.line, case.case_id, case.slice, case.blocking,
+            fields.get("family"), fields.get("partition"),
+            state, measured.value, self._redact(measured.reason), self._redact(measured.detail), measured.error_kind,
+            None, None, None,
+            kept.inputs, kept.evidence, kept.input_hash, kept.evidence_hash, kept.seen_hash,
+            self.metric.version, fields.get("requirement_set_version"),
+            {key: self._redact(fields[key]) for key in _LINEAGE if key in fields},
+            None if state == "scored" else self._owner_of[state], None,
+        )  # fmt: skip
+
+    def _measure(self, case: Case, inputs: Mapping[str, Any]) -> Measured:
+        wanted = case.fields.get("contract_version")
+        if wanted is not None and wanted != self.metric.version:
+            reason = (
+                f"contract change: the row is written for contract version {wanted!r}, {self.metric.name} has "
+                f"{self.metric.version!r}; rows of different versions are not compared"
+            )
+            return Measured("invalid", None, reason, {}, "contract_version")
+        return self.metric.measure(inputs)
+
+    def _bad_line(self, line: BadLine) -> Record:
+        return Record(
+            line.line, line.case_id, line.slice, line.blocking, None, None,
+            "invalid", None, self._redact(line.reason), {}, line.error_kind, None, None, None,
+            None, None, line.sha256, None, None, self.metric.version, None, {}, self._owner_of["invalid"], None,
+        )  # fmt: skip
+
+
+def _checked_feeds(metric: Metric, feeds: Mapping[str, str]) -> dict[str, str]:
+    names = [parameter.name for parameter in metric.parameters]
+    if unknown := [name for name in feeds if name not in names]:
+        msg = f"--input names {unknown[0]!r}, which {metric.name} does not take"
+        raise EvalkitError(msg, do=f"its parameters are {', '.join(names)}")
+    chosen = {name: feeds.get(name, name) for name in names}
+    if taken := [name for name, key in chosen.items() if key in CASE_KEYS and name not in feeds]:
+        msg = f"the parameter {taken[0]!r} of {metric.name} has the name of a reserved key of every case"
+        raise EvalkitError(msg, do=f"say which key feeds it: --input {taken[0]}=KEY")
+    return chosen
+
+
+def score_cases(
+    metric: Metric, cases: Path | str | Iterable[Case | BadLine], *, feeds: Mapping[str, str] | None = None
+) -> Iterator[Record]:
+    """Score cases one by one, in input order: one record for each line that is not blank.
+
+    Parameters
+    ----------
+    metric : Metric
+    cases : path or iterable of Case and BadLine
+        A path is read strictly, duplicate case ids included.
+    feeds : mapping, optional
+        ``{parameter: key}``, where a parameter is fed by a key of another name.
+
+    Examples
+    --------
+    >>> from evalkit.metrics.evidence_coverage import evidence_coverage
+    >>> row = Case(1, "a", "default", True, {"required_claim_ids": ["x", "y"], "supported_claim_ids": ["x"]})
+    >>> [(record.state, record.value, record.reason) for record in score_cases(evidence_coverage, [row])]
+    [('scored', 0.5, 'supported=1; required=2; missing=y')]
+    """
+    scorer = Scorer(metric, feeds)
+    if isinstance(cases, str | Path):
+        cases = CaseFile(cases, scorer.required, scorer.optional)
+    return map(scorer.record, cases)
