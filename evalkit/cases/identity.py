@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import example_list
 
@@ -78,7 +78,7 @@ def _id_of(raw: bytes) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def resolve_ids(path: Path, suspects: set[int], read_lines: Callable[[Path], Iterator[Any]]) -> Resolved:
+def resolve_ids(path: Path, suspects: set[int]) -> Resolved:
     """Read the suspicious ids again and tell exact duplicates from near-twins and from chance."""
     if not suspects:
         return Resolved({}, [])

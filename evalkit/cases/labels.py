@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evalkit.cases.identity import fold
-from evalkit.cases.read import Line, read_lines
+from evalkit.cases.lines import Line, read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, example_list, sha256_file, sha256_of
 

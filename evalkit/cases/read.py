@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.cases.identity import DuplicateLines, IdIndex, resolve_ids
+from evalkit.cases.lines import Line, read_lines, starts_with_bom
 from evalkit.cases.shape import NearKeys, shape_problem
 from evalkit.cases.strict_json import JsonProblem, parse_object
-from evalkit.contract import EvalkitError
 
-__all__ = ["BadLine", "Case", "CaseFile", "Line", "LineReader", "read_cases", "read_lines"]
+__all__ = ["BOM_FINDING", "BadLine", "Case", "CaseFile", "LineReader", "read_cases"]
 
-_BOM = b"\xef\xbb\xbf"
-_BLOCK = 1 << 20
+BOM_FINDING = "a byte order mark was removed from the start of the file"
 
 
 class Case(NamedTuple):
@@ -42,43 +41,6 @@ class BadLine(NamedTuple):
     slice: str = "default"
     blocking: bool = True
     """A line that cannot be read is blocking: nobody reviewed it as harmless."""
-
-
-class Line(NamedTuple):
-    """One physical line without its line ending."""
-
-    number: int
-    raw: bytes
-    is_cut: bool
-    """True for a last line that does not end in a newline."""
-
-
-def read_lines(path: Path, *, on_bom: Callable[[], None] = lambda: None) -> Iterator[Line]:
-    """Split a file on LF (and nothing else: U+2028 and U+0085 belong to texts), dropping one CR a line and one BOM."""
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        msg = f"cannot be read ({error.strerror or error})"
-        raise EvalkitError(msg, where=str(path), do="give the path of a .jsonl file or of a run folder") from error
-    with stream:
-        rest = stream.read(len(_BOM))
-        if rest == _BOM:
-            on_bom()
-            rest = b""
-        number = 0
-        while block := stream.read(_BLOCK):
-            parts = (rest + block).split(b"\n")
-            rest = parts.pop()
-            for part in parts:
-                number += 1
-                yield Line(number, part[:-1] if part.endswith(b"\r") else part, False)
-        if b"\n" in rest:  # a file of three bytes or fewer
-            *parts, rest = rest.split(b"\n")
-            for part in parts:
-                number += 1
-                yield Line(number, part.removesuffix(b"\r"), False)
-        if rest:
-            yield Line(number + 1, rest.removesuffix(b"\r"), True)
 
 
 class LineReader:
@@ -156,28 +118,24 @@ class CaseFile:
         self.optional = optional
         self.lines = 0
         self.blank = 0
-        self.has_bom = False
         self.findings: list[str] = []
 
     def __iter__(self) -> Iterator[Case | BadLine]:
         index = IdIndex()
         for line in read_lines(self.path):
             index.add_raw(line.raw)
-        resolved = resolve_ids(self.path, index.suspects(), read_lines)
+        resolved = resolve_ids(self.path, index.suspects())
         reader = LineReader(self.required, self.optional, resolved.duplicates)
         self.lines = self.blank = 0
-        for line in read_lines(self.path, on_bom=self._note_bom):
+        for line in read_lines(self.path):
             self.lines += 1
             item = reader.read(line)
             if item is None:
                 self.blank += 1
             else:
                 yield item
-        bom = ["a byte order mark was removed from the start of the file"] if self.has_bom else []
+        bom = [BOM_FINDING] if starts_with_bom(self.path) else []
         self.findings = [*bom, *resolved.twins, *reader.near.findings()]
-
-    def _note_bom(self) -> None:
-        self.has_bom = True
 
 
 def read_cases(path: Path | str) -> Iterator[Case | BadLine]:

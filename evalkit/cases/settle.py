@@ -140,8 +140,7 @@ def _verdict(fresh: list[Label]) -> tuple[str | int | float | None, How]:
     verdicts = [label for label in fresh if label.reviewer == ADJUDICATION]
     if verdicts:
         return verdicts[-1].label, "adjudication"
-    # "1" and 1 are different labels: strings stay strings.
-    if len({(type(label.label), label.label) for label in fresh}) > 1:
+    if len({label.label for label in fresh}) > 1:
         return None, "conflict"
     return fresh[0].label, "single" if len(fresh) == 1 else "agreement"
 
@@ -153,7 +152,7 @@ def _selection(labels: list[Label]) -> Selection:
     ]
     for word in ("targeted", "unknown"):
         if word in own:
-            return word  # type: ignore[return-value]
+            return word
     return "random"
 
 
@@ -162,5 +161,5 @@ def _provenance(labels: list[Label]) -> Provenance:
     found = {label.provenance for label in labels}
     for word in ("model", "synthetic"):
         if word in found:
-            return word  # type: ignore[return-value]
+            return word
     return "production"

@@ -40,7 +40,6 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pair_id": (_is_text, "a non-blank text"),
     "rationale": (lambda value: isinstance(value, str), "a text"),
 }
-_CHECKED = frozenset(_EXPECTED)
 
 
 def shape_problem(fields: Mapping[str, Any]) -> str | None:
@@ -48,10 +47,11 @@ def shape_problem(fields: Mapping[str, Any]) -> str | None:
     case_id = fields.get("case_id")
     if not isinstance(case_id, str) or not case_id.strip():
         return _case_id_problem(fields)
-    for key in _CHECKED & fields.keys():
-        is_right, expected = _EXPECTED[key]
-        if not is_right(fields[key]):
-            return f"{key} must be {expected}; got {_short(fields[key])}"
+    for key, value in fields.items():
+        if key in _EXPECTED:
+            is_right, expected = _EXPECTED[key]
+            if not is_right(value):
+                return f"{key} must be {expected}; got {_short(value)}"
     return _evidence_problem(fields["evidence"]) if "evidence" in fields else None
 
 
@@ -71,10 +71,10 @@ def _evidence_problem(evidence: Any) -> str | None:
             return f"evidence.{key} must be a text or null; got {_short(evidence[key])}"
     for key in ("citations", "retrieved"):
         items = evidence.get(key)
-        if not (items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))):
+        if items is not None and not (isinstance(items, list) and set(map(type, items)) <= {dict}):
             return f"evidence.{key} must be a list of objects or null; got {_short(items)}"
     claims = evidence.get("claims")
-    if not (claims is None or (isinstance(claims, dict) and all(isinstance(text, str) for text in claims.values()))):
+    if claims is not None and not (isinstance(claims, dict) and set(map(type, claims.values())) <= {str}):
         return f"evidence.claims must map claim ids to texts; got {_short(claims)}"
     return None
 
@@ -94,7 +94,8 @@ class NearKeys:
         self._required = required
         self._known = CASE_KEYS | set(required) | set(optional)
         self._near: dict[str, str | None] = {}
-        self._found: dict[str, int] = {}
+        self.found: dict[str, int] = {}
+        """How many rows have each suspicious key, by the sentence that says so."""
 
     def problem(self, fields: Mapping[str, Any]) -> str | None:
         """Return why the row is invalid, noting what is only suspicious."""
@@ -108,12 +109,12 @@ class NearKeys:
             if near in self._required:
                 return f"{near} is absent, but the unknown key {key!r} is one slip away from it: rename it"
             sentence = f"the unknown key {key!r} is one slip away from {near!r}, which is absent"
-            self._found[sentence] = self._found.get(sentence, 0) + 1
+            self.found[sentence] = self.found.get(sentence, 0) + 1
         return None
 
     def findings(self) -> list[str]:
         """Return one sentence for each suspicious key, with the number of rows that have it."""
-        return [f"{sentence} ({count} rows)" for sentence, count in sorted(self._found.items())]
+        return [f"{sentence} ({count} rows)" for sentence, count in sorted(self.found.items())]
 
     def _near_key(self, key: str) -> str | None:
         if key not in self._near:

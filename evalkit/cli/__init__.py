@@ -16,7 +16,7 @@ from evalkit.contract import EvalkitError, Outcome
 
 __all__ = ["main"]
 
-_ROOMS = ("measure", "decide")
+_ROOMS = ("measure", "decide", "run")
 
 for _room in _ROOMS:
     import_module(f"evalkit.cli.{_room}")

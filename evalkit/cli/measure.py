@@ -28,6 +28,7 @@ def score(
 ) -> None:
     """Score cases: one record a line, no policy. Several metrics give DIR/<metric>/ runs."""
     from evalkit.pages.publish import score_to_run
+    from evalkit.pages.screen import score_screen
     from evalkit.scoring.load import load_metric
 
     *specs, cases = targets
@@ -43,7 +44,7 @@ def score(
         folder = run if len(metrics) == 1 else run / metric.name
         scored = score_to_run(metric, Path(cases), folder, feeds=parse_feeds(feed or []))
         results[metric.name] = scored.ledger.facts()
-        say(scored.screen)
+        say(score_screen(metric.name, results[metric.name], report=folder / "report.html", findings=scored.findings))
     if json:
         write_json(json, results if len(metrics) > 1 else results[metrics[0].name])
     is_empty = any(facts["scored"] == 0 for facts in results.values())

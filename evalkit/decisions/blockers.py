@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ class Row(NamedTuple):
     reason: str
     owner: str | None
     error_kind: str | None
+    sentence: str
+    """What the triage of the row says: the first faulty evidence, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Blocker:
     """One reason why the outcome is not *passed*."""
 
     kind: str
-    """For example ``failed``, ``review``, ``invalid``, ``error``, ``unrun``, ``policy``, ``empty``, ``unknown_slice``,
-    ``frozen``, ``revision``, ``baseline``, ``labels``, ``pass_rate``, ``too_few_scored``."""
+    """For example ``failed``, ``review``, ``invalid``, ``error``, ``unrun``, ``policy``, ``expired``, ``contract``,
+    ``empty``, ``unknown_slice``, ``frozen``, ``revision``, ``baseline``, ``labels``, ``pass_rate``."""
     outcome: Outcome
     owner: str
     sentence: str
@@ -51,6 +53,9 @@ class Blocker:
         }
 
 
-def blocked_rows(records: Sequence[Record]) -> tuple[Row, ...]:
-    """Return the rows of a blocker, in input order."""
-    return tuple(Row(r.line, r.case_id, r.slice, r.value, r.minimum, r.reason, r.owner, r.error_kind) for r in records)
+def blocked_rows(records: Sequence[Record], sentences: Mapping[int, str]) -> tuple[Row, ...]:
+    """Return the rows of a blocker, in input order; `sentences` has their triage by line."""
+    return tuple(
+        Row(r.line, r.case_id, r.slice, r.value, r.minimum, r.reason, r.owner, r.error_kind, sentences.get(r.line, ""))
+        for r in records
+    )

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from evalkit.contract import Contract, Owner
 
-__all__ = ["ORDER", "OWNER_OF", "Divergence", "Promises", "earliest", "owner_of", "promises_of"]
+__all__ = ["ORDER", "OWNER_OF", "Divergence", "Promises", "earliest", "owner_of", "promises_of", "word_of_input"]
 
 Divergence = Literal[
     "contract", "required_set", "policy", "metric", "adapter", "dataset", "reference", "retrieval",
@@ -80,3 +80,30 @@ def earliest(divergences: Sequence[Divergence]) -> Divergence:
     'retrieval'
     """
     return min(divergences, key=ORDER.index, default="none")
+
+
+def word_of_input(name: str, value: object, promises: Promises) -> Divergence:
+    """Say which evidence a metric's own input is: by its role in the contract, then by what inputs are usually called.
+
+    >>> word_of_input("required_claim_ids", ["a"], promises_of({"reviewed": ["required_claim_ids"]}))
+    'required_set'
+    >>> word_of_input("response", "Yes.", promises_of(None))
+    'answer'
+    """
+    if "reference" in name:
+        return "reference"
+    if name in promises.reviewed:
+        return "required_set" if isinstance(value, list) else "dataset"
+    for word, parts in _USUAL_NAMES.items():
+        if any(part in name for part in parts):
+            return word
+    if name in promises.produced:
+        return "supported_set" if isinstance(value, list) else "answer"
+    return "dataset"
+
+
+_USUAL_NAMES: Mapping[Divergence, tuple[str, ...]] = {
+    "retrieval": ("retrieved", "context", "passage"),
+    "attribution": ("citation",),
+    "answer": ("response", "answer", "output"),
+}

@@ -80,18 +80,20 @@ def _out_of_date(policy: Policy, as_of: date) -> Iterator[Blocker]:
         yield _policy(
             f"the policy expired on {last}{why}; the run is judged as of {as_of}",
             "review it and approve a new version, or pass --as-of for a run of an earlier day",
+            kind="expired",
         )
     for override in policy.overrides:
         if override.expires_on < as_of:
             yield _policy(
                 f"the override of {override.case_id!r} expired on {override.expires_on}",
                 f"finish its follow-up ({override.follow_up}), then remove or renew it",
-                kind="override",
+                kind="expired",
             )
     if policy.observation and policy.observation.until < as_of:
         yield _policy(
             f"the observation window of {policy.observation.old_metric!r} ended on {policy.observation.until}",
             "remove [observation] and the old metric",
+            kind="expired",
         )
 
 

@@ -15,10 +15,10 @@ from evalkit.decisions.fitness import Subject, expiry_warnings, last_day, unfit
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.rows import Excused, excuse, judge_rows, unjudged
 from evalkit.decisions.rules import rule_of
-from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.records import Diagnosis, Ledger, Record
 from evalkit.scoring.run import Run, lock_hash, open_run
 from evalkit.scoring.score import Scorer
-from evalkit.scoring.stream import RecordSink, Rule, Streamed, stream_cases, stream_records
+from evalkit.scoring.stream import Judgement, RecordSink, Streamed, stream_cases, stream_records
 
 __all__ = ["GateOptions", "GateResult", "facts_of", "gate"]
 
@@ -32,6 +32,8 @@ class GateOptions:
     baseline: Path | None = None
     require_revision: str | None = None
     feeds: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
+    """Processes; the command line uses every core, a notebook must not fork."""
     on_rows: Callable[[int], object] = lambda _: None
 
 
@@ -120,18 +122,17 @@ def gate(
     source = _Source.of(metric, cases, options)
     subject = source.subject()
     blockers = [*source.blockers(), *unfit(policy_file, metric, subject, as_of)]
-    # A policy that names another metric or breaks its own rules decides nothing; the rows are still scored and counted.
-    usable = policy_file.policy if not any(b.kind == "policy" and not _is_about_time(b) for b in blockers) else None
+    # A policy for another metric, or with limits that mean nothing, decides nothing; rows are still scored and counted.
+    # One that has only expired still shows what it would have said.
+    usable = None if any(blocker.kind in ("policy", "contract") for blocker in blockers) else policy_file.policy
     rule = rule_of(usable, metric) if usable else None
     baseline = read_baseline(open_run(options.baseline), metric, rule) if options.baseline and rule else None
-    streamed = source.stream(rule, sink, keep_decisions=baseline is not None)
+    judgement = Judgement(rule, _diagnosis(metric), keep_decisions=baseline is not None) if rule else None
+    streamed = source.stream(judgement, sink)
     excused = Excused([], [], [], [])
     if usable:
         excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset())
-        blockers += [
-            *unjudged(usable, streamed.ledger, streamed.notable),
-            *judge_rows(usable, streamed.ledger, excused),
-        ]
+        blockers += [*unjudged(usable, streamed), *judge_rows(usable, streamed, excused)]
         blockers += _without_baseline(usable, baseline)
     blockers += _wrong_revision(streamed.ledger, options.require_revision)
     warnings = [*streamed.findings, *(expiry_warnings(usable, as_of) if usable else []), *excused.warnings]
@@ -199,19 +200,24 @@ class _Source:
                 "score the cases again with this metric",
             )
 
-    def stream(self, rule: Rule | None, sink: RecordSink | None, *, keep_decisions: bool) -> Streamed:
+    def stream(self, judgement: Judgement | None, sink: RecordSink | None) -> Streamed:
         on_rows = self.options.on_rows
         if self.run is not None:
             blank = int(self.run.manifest.get("ledger", {}).get("blank", 0))
-            return stream_records(
-                self.run.records_path, rule, sink, blank=blank, keep_decisions=keep_decisions, on_rows=on_rows
-            )
+            return stream_records(self.run.records_path, judgement, sink, blank=blank, on_rows=on_rows)
         scorer = Scorer(self.metric, self.options.feeds)
-        return stream_cases(self.path, scorer, rule, sink, keep_decisions=keep_decisions, on_rows=on_rows)
+        return stream_cases(self.path, scorer, judgement, sink, workers=self.options.workers, on_rows=on_rows)
 
 
-def _is_about_time(blocker: Blocker) -> bool:
-    return "expired" in blocker.sentence or "observation window" in blocker.sentence
+def _diagnosis(metric: Metric) -> Callable[[Record], Diagnosis]:
+    def diagnose(record: Record) -> Diagnosis:
+        # Imported when the first row fails: a green gate does not pay for what explains red ones.
+        from evalkit.decisions.triage import triage
+
+        found = triage(record, metric.contract)
+        return Diagnosis(found.owner or record.owner, found.sentence)
+
+    return diagnose
 
 
 def _without_baseline(policy: Policy, baseline: Baseline | None) -> Iterator[Blocker]:

@@ -6,9 +6,21 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["FOUND", "NOT_FOUND", "Match", "Passage", "Sighting", "best_passage", "look_for", "passages_of", "same_text"]
+__all__ = [
+    "FOUND",
+    "NOT_FOUND",
+    "Found",
+    "Match",
+    "Passage",
+    "Sighting",
+    "best_passage",
+    "look_for",
+    "passages_of",
+    "same_text",
+]
 
 FOUND = 0.7
 """Share of a claim's words (all its numbers among them) from which a text is taken for the place that holds it."""
@@ -22,17 +34,27 @@ _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")  # noqa: RUF001 - full-width marks end sentences too
 _COMMON = frozenset(
-    "a an and are as at be by for from has have in is it its of on or our that the this to was we were will with you your".split()
-)
+    {
+        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it", "its", "of",
+        "on", "or", "our", "that", "the", "this", "to", "was", "we", "were", "will", "with", "you", "your",
+    }
+)  # fmt: skip
 
 
 class Match(NamedTuple):
     """How much of a claim a text repeats."""
 
-    score: float
-    """Share of the claim's distinct words that the best one or two sentences in a row contain, 0..1."""
+    hits: int
+    """Distinct words of the claim that the best one or two sentences in a row contain."""
+    words: int
+    """Distinct words of the claim, those that every text has left out."""
     missing_numbers: tuple[str, ...]
     """Numbers of the claim that the whole text lacks: 30 days and 14 days share every other word."""
+
+    @property
+    def score(self) -> float:
+        """The share of words found, 0..1 (0 for a claim without words)."""
+        return self.hits / self.words if self.words else 0.0
 
     @property
     def sighting(self) -> Sighting:
@@ -107,10 +129,10 @@ def look_for(claim: str, text: str) -> Match:
     present = frozenset(_tokens(text))
     numbers = tuple(sorted(word for word in wanted if word[0].isdigit() and word not in present))
     if not wanted:
-        return Match(0.0, numbers)
-    alike = {word: _spellings(word, present) for word in wanted}
-    best = max((_recall(alike, frozenset(_tokens(window))) for window in _windows(text)), default=0.0)
-    return Match(best, numbers)
+        return Match(0, 0, ())
+    alike = [_spellings(word, present) for word in wanted]
+    best = max((_hits(alike, frozenset(_tokens(window))) for window in _windows(text)), default=0)
+    return Match(best, len(wanted), numbers)
 
 
 def best_passage(claim: str, passages: Sequence[Passage]) -> Found | None:
@@ -119,8 +141,8 @@ def best_passage(claim: str, passages: Sequence[Passage]) -> Found | None:
     return max(found, key=lambda one: (not one.match.missing_numbers, one.match.score), default=None)
 
 
-def _recall(alike: Mapping[str, frozenset[str]], present: frozenset[str]) -> float:
-    return sum(not spellings.isdisjoint(present) for spellings in alike.values()) / len(alike)
+def _hits(alike: Iterable[frozenset[str]], present: frozenset[str]) -> int:
+    return sum(not spellings.isdisjoint(present) for spellings in alike)
 
 
 def _spellings(word: str, present: Iterable[str]) -> frozenset[str]:
@@ -136,11 +158,11 @@ def _spellings(word: str, present: Iterable[str]) -> frozenset[str]:
 def _windows(text: str) -> Iterator[str]:
     sentences = [part for part in _SENTENCE_END.split(text) if part and not part.isspace()]
     yield from sentences
-    for first, second in zip(sentences, sentences[1:], strict=False):
+    for first, second in pairwise(sentences):
         yield f"{first} {second}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _tokens(text: str) -> tuple[str, ...]:
     """Split into words and numbers; scripts without spaces into overlapping pairs of characters."""
     tokens: list[str] = []

@@ -10,6 +10,7 @@ from evalkit.decisions.binomial import exact_interval
 from evalkit.decisions.blockers import Blocker, blocked_rows
 from evalkit.decisions.policy import Override, Policy, SliceLimits
 from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.stream import Streamed
 
 __all__ = ["Excused", "excuse", "judge_rows", "unjudged"]
 
@@ -60,8 +61,9 @@ def _stale(override: Override, record: Record) -> str:
     )
 
 
-def unjudged(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Iterator[Blocker]:
+def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
     """Yield what makes the run impossible to judge: bad rows above their limit, too few scored, unknown slices."""
+    ledger, notable = streamed.ledger, streamed.notable
     if ledger.total() == 0:
         yield Blocker(
             "empty",
@@ -78,14 +80,14 @@ def unjudged(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Itera
     ):
         rows = [record for record in notable if record.state == state and record.blocking]
         if len(rows) > limit:
-            owner = rows[0].owner or "test-data"
+            owner = _owners(rows)
             yield Blocker(
                 state,
                 Outcome.incomplete,
                 owner,
                 f"{len(rows)} of {ledger.total(blocking=True)} blocking rows are {state}, the policy allows {limit}",
                 _DO[state],
-                blocked_rows(rows),
+                blocked_rows(rows, streamed.sentences),
             )
     scored = ledger.total(state="scored", blocking=True)
     if scored < policy.limits.min_scored:
@@ -96,10 +98,11 @@ def unjudged(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Itera
             f"{scored} blocking rows were scored, the policy wants at least {policy.limits.min_scored}",
             "add reviewed rows, or mend those that could not be scored",
         )
-    yield from _unknown_slices(policy, ledger, notable)
+    yield from _unknown_slices(policy, streamed)
 
 
-def _unknown_slices(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -> Iterator[Blocker]:
+def _unknown_slices(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
+    ledger, notable = streamed.ledger, streamed.notable
     unknown = [
         name for name in ledger.slices() if name not in policy.slices and ledger.total(slice=name, blocking=True)
     ]
@@ -112,17 +115,18 @@ def _unknown_slices(policy: Policy, ledger: Ledger, notable: Sequence[Record]) -
             f"the policy has no limits for {example_list([repr(name) for name in unknown])}: "
             f"{len(scored)} scored rows cannot be decided",
             "add [slices.NAME] with reviewed limits, or correct the slice of these rows",
-            blocked_rows(scored),
+            blocked_rows(scored, streamed.sentences),
         )
 
 
-def judge_rows(policy: Policy, ledger: Ledger, excused: Excused) -> Iterator[Blocker]:
+def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator[Blocker]:
     """Yield what the limits of each slice say of the rows that nothing excuses."""
+    ledger, sentences = streamed.ledger, streamed.sentences
     for name, limits in policy.slices.items():
         failing = [record for record in excused.open if record.slice == name and record.decision == "fail"]
         doubtful = [record for record in excused.open if record.slice == name and record.decision == "review"]
         if limits.min_pass_rate is not None:
-            yield from _pass_rate(name, limits, ledger, excused, failing)
+            yield from _pass_rate(name, limits, streamed, excused, failing)
         elif len(failing) > (limits.max_failures or 0):
             allowed = f", the policy allows {limits.max_failures}" if limits.max_failures else ""
             yield Blocker(
@@ -131,7 +135,7 @@ def judge_rows(policy: Policy, ledger: Ledger, excused: Excused) -> Iterator[Blo
                 _owners(failing),
                 f"{len(failing)} of {_decided(ledger, name)} decided blocking rows fail in {name}{allowed}",
                 "read the reason of each row; evalkit explain RUN names the evidence",
-                blocked_rows(failing),
+                blocked_rows(failing, sentences),
             )
         if doubtful:
             yield Blocker(
@@ -140,13 +144,14 @@ def judge_rows(policy: Policy, ledger: Ledger, excused: Excused) -> Iterator[Blo
                 "policy",
                 f"{len(doubtful)} of {_decided(ledger, name)} decided blocking rows need a person in {name}",
                 "let a reviewer decide these rows; an override records the decision",
-                blocked_rows(doubtful),
+                blocked_rows(doubtful, sentences),
             )
 
 
 def _pass_rate(
-    name: str, limits: SliceLimits, ledger: Ledger, excused: Excused, failing: Sequence[Record]
+    name: str, limits: SliceLimits, streamed: Streamed, excused: Excused, failing: Sequence[Record]
 ) -> Iterator[Blocker]:
+    ledger = streamed.ledger
     n = _decided(ledger, name)
     wanted = limits.min_pass_rate
     if n == 0 or wanted is None:
@@ -165,7 +170,7 @@ def _pass_rate(
         f"{passed} of {n} decided blocking rows pass in {name}: {100 * limits.confidence:g} % interval "
         f"{interval.low:.3f} to {interval.high:.3f} {'lies below' if is_below else 'does not clear'} {wanted:g}",
         "mend the failing rows" if is_below else "more rows would narrow the interval, or let a person decide",
-        blocked_rows(failing),
+        blocked_rows(failing, streamed.sentences),
     )
 
 

@@ -19,12 +19,13 @@ def covers(policy: Policy, slice_name: str) -> bool:
     return slice_name in policy.slices
 
 
-def rule_of(policy: Policy, metric: Metric) -> Rule:
+def rule_of(policy: Policy, metric: Metric | None) -> Rule:
     """Compile a policy into a function of one record.
 
     A record that was not scored, or whose slice the policy does not know, gets no decision: the gate counts it apart.
     """
-    owner_of_fail = metric.contract.owners.get("fail", "answer") if metric.contract else "answer"
+    contract = metric.contract if metric else None  # explaining an old run knows its policy, not always its metric
+    owner_of_fail = contract.owners.get("fail", "answer") if contract else "answer"
     compare = {name: _comparison(limits, policy.version, owner_of_fail) for name, limits in policy.slices.items()}
 
     def rule(record: Record) -> Ruling:

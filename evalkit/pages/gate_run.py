@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -59,7 +60,8 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
         on_rows = stack.enter_context(counting("rows judged"))
         # A metric that prints must not end up between the rows of --format jsonl.
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
-        result = gate(metric, cases, policy, options=GateOptions(on_rows=on_rows, **options), sink=_Both(sinks))
+        chosen = GateOptions(on_rows=on_rows, workers=_cores(), **options)
+        result = gate(metric, cases, policy, options=chosen, sink=_Both(sinks))
         run_id = writer.run_id if writer else new_run_id()
         facts = facts_of(result, run_id=run_id, command=f"gate {metric.name}", parameters=parameters)
         if writer:
@@ -68,6 +70,11 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
     if printer:
         printer.copy_to(sys.stdout.buffer)
     return GateDone(result, facts, _screen(facts, outputs), result.exit_code)
+
+
+def _cores() -> int:
+    """Return the cores this process may use; one where the system cannot fork."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "fork") and hasattr(os, "sched_getaffinity") else 1
 
 
 def _parameters(cases: Path, policy: Path, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def _screen(facts: dict[str, Any], outputs: GateOutputs) -> str:
 class _Both:
     """Records to every sink there is."""
 
-    def __init__(self, sinks: list[RecordSink]) -> None:
+    def __init__(self, sinks: Sequence[RecordSink]) -> None:
         self._sinks = sinks
 
     def write(self, raw: bytes) -> None:

@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from evalkit.decisions.rules import KNIFE_EDGE
 from evalkit.pages.plain import shown
+from evalkit.scoring.records import KNIFE_EDGE
 
 __all__ = [
     "OUTCOME_WORDS",
     "LedgerRow",
     "baseline_lines",
+    "case_name",
     "counts_sentence",
     "headline",
-    "is_knife_edge",
     "knife_edges",
     "ledger_rows",
     "limit_words",
@@ -60,12 +60,22 @@ def ledger_rows(ledger: Mapping[str, Any]) -> list[LedgerRow]:
 
 
 def _ledger_row(name: str, block: Mapping[str, Any]) -> LedgerRow:
-    scored = block["scored"]
-    states = [block[state] for state in ("invalid", "error", "unrun")]
-    decisions = [block[decision] for decision in ("pass", "fail", "review")]
-    undecided = scored - sum(decisions)
-    mean, mean_of = block.get("mean"), block.get("mean_of", 0)
-    return LedgerRow(name, scored + sum(states), scored, *decisions, undecided, *states, mean, mean_of)
+    scored, invalid, error, unrun = (block[state] for state in ("scored", "invalid", "error", "unrun"))
+    passed, failed, review = (block[decision] for decision in ("pass", "fail", "review"))
+    return LedgerRow(
+        name=name,
+        rows=scored + invalid + error + unrun,
+        scored=scored,
+        passed=passed,
+        failed=failed,
+        review=review,
+        undecided=scored - passed - failed - review,
+        invalid=invalid,
+        error=error,
+        unrun=unrun,
+        mean=block.get("mean"),
+        mean_of=block.get("mean_of", 0),
+    )
 
 
 def counts_sentence(row: LedgerRow, *, is_judged: bool) -> str:
@@ -166,6 +176,11 @@ def value_text(value: Any, bound: Any = None) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else shown(value, bound)
 
 
+def case_name(row: Mapping[str, Any]) -> str:
+    """Return a row's case id, or words where the line has none that can be read."""
+    return row["case_id"] if row["case_id"] is not None else "(no case id)"
+
+
 def relation(value: Any, bound: float | None) -> str:
     """Return value and bound as the comparison that decided the row, both with enough digits to be true.
 
@@ -180,11 +195,8 @@ def relation(value: Any, bound: float | None) -> str:
     return f"{shown(value, bound)} {sign} {bound!r}"
 
 
-def is_knife_edge(value: Any, bound: float | None, decision: str | None) -> bool:
-    """Tell whether a row that did not pass misses its bound by less than rounding could."""
-    if not isinstance(value, int | float) or bound is None or decision == "pass":
-        return False
-    return value != bound and abs(value - bound) <= KNIFE_EDGE
+def _is_close(value: Any, bound: float | None) -> bool:
+    return isinstance(value, int | float) and bound is not None and 0 < abs(value - bound) <= KNIFE_EDGE
 
 
 def knife_edges(blockers: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -194,7 +206,7 @@ def knife_edges(blockers: Iterable[Mapping[str, Any]]) -> list[str]:
         "likely rounding; the comparison is exact, so it does not pass"
         for blocker in blockers
         for row in blocker["rows"]
-        if is_knife_edge(row["value"], row["minimum"], None)
+        if _is_close(row["value"], row["minimum"])
     ]
 
 

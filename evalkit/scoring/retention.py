@@ -48,16 +48,14 @@ def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[st
     cut = {key: choice for key, choice in choices.items() if choice != "full"}
 
     def keep(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> Kept:
-        inputs, evidence = redact(inputs), redact(evidence)
-        return Kept(
-            inputs=_cut(inputs, cut),
-            evidence=_cut(evidence, cut) if evidence is not None else None,
-            input_hash=sha256_of(inputs),
-            evidence_hash=sha256_of(evidence) if evidence is not None else None,
-            seen_hash=seen_hash_of(inputs, evidence),
-        )
+        evidence_hash = sha256_of(evidence) if evidence is not None else None
+        return Kept(inputs, evidence, sha256_of(inputs), evidence_hash, seen_hash_of(inputs, evidence))
 
-    return keep
+    def keep_less(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> Kept:
+        kept = keep(redact(inputs), redact(evidence))
+        return kept._replace(inputs=_cut(kept.inputs, cut), evidence=kept.evidence and _cut(kept.evidence, cut))
+
+    return keep_less if cut or (contract and contract.redact) else keep
 
 
 def seen_hash_of(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> str:
@@ -67,9 +65,7 @@ def seen_hash_of(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) 
 
 
 def _cut(values: Mapping[str, Any], cut: Mapping[str, str]) -> Mapping[str, Any]:
-    if not cut or not (keys := cut.keys() & values.keys()):
-        return values
-    return {key: _short(value, cut[key]) if key in keys else value for key, value in values.items()}
+    return {key: _short(value, cut[key]) if key in cut else value for key, value in values.items()}
 
 
 def _short(value: Any, choice: str) -> Any:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import orjson
 
-from evalkit.cases.read import read_lines
+from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, sha256_file
 from evalkit.scoring.records import Record

@@ -1,25 +1,40 @@
-"""A whole file through a scorer and a policy, in constant memory: records out, counts and what is notable kept."""
+"""A whole file through a scorer and a policy, in constant memory and on every core; input order is kept."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from itertools import islice
+from array import array
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import orjson
 
 from evalkit.cases.identity import IdIndex, Resolved, resolve_ids
-from evalkit.cases.read import Line, LineReader, read_lines
-from evalkit.scoring.records import Ledger, Record, Ruling, is_knife_edge
+from evalkit.cases.lines import Block, Line, lines_of, read_blocks, starts_with_bom
+from evalkit.cases.read import BOM_FINDING, LineReader
+from evalkit.scoring.records import Diagnosis, Ledger, Record, Ruling, is_knife_edge
 from evalkit.scoring.score import Scorer
 
-__all__ = ["NoSink", "RecordSink", "Rule", "Streamed", "stream_cases", "stream_records"]
+__all__ = ["Judgement", "NoSink", "RecordSink", "Rule", "Streamed", "stream_cases", "stream_records"]
 
 Rule = Callable[[Record], Ruling]
+Diagnose = Callable[[Record], Diagnosis]
 
-_CHUNK = 2_000
+
+class Judgement(NamedTuple):
+    """How a policy looks at records while they pass by."""
+
+    rule: Rule
+    diagnose: Diagnose
+    """Asked only for rows that do not pass."""
+    keep_decisions: bool = False
+    """Whether `Streamed.decided` is filled."""
+
+
+_PARALLEL_BYTES = 8 << 20
+"""Smaller files are done before a second process has started."""
 
 
 class RecordSink(Protocol):
@@ -50,6 +65,8 @@ class Streamed(NamedTuple):
     """Records that did not plainly pass, without inputs and evidence (those are in ``records.jsonl``)."""
     knife_edges: list[Record]
     """Rows within 1e-9 of their bound, on the failing side."""
+    sentences: dict[int, str]
+    """By line, what the diagnosis says of a notable row."""
     decided: dict[str, str]
     """Decision, or else state, by case id; filled only on request."""
     rows_hash: str
@@ -60,112 +77,195 @@ class Streamed(NamedTuple):
 def stream_cases(
     path: Path,
     scorer: Scorer,
-    rule: Rule | None = None,
+    judgement: Judgement | None = None,
     sink: RecordSink | None = None,
     *,
-    keep_decisions: bool = False,
+    workers: int = 1,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> Streamed:
     """Score every line of a file.
 
     Duplicate case ids are known only at the end of a file. They are rare, so the file is read once in the hope that
     there are none; where there are, the sink restarts and it is read again, knowing them.
+
+    Parameters
+    ----------
+    workers : int
+        Processes. More than one forks, which a notebook kernel (threads) must not do; it pays from some megabytes on.
     """
-    index, has_bom, sink = IdIndex(), [False], sink or NoSink()
+    sink = sink or NoSink()
+    if path.exists() and path.stat().st_size < _PARALLEL_BYTES:
+        workers = 1
 
-    def note_bom() -> None:
-        has_bom[0] = True
+    def one_pass(resolved: Resolved) -> tuple[Streamed, IdIndex]:
+        job = _CaseJob(scorer, judgement, resolved)
+        collector = _Collector(sink, on_rows)
+        for part in _in_order(job, read_blocks(path), workers):
+            collector.add(part)
+        bom = [BOM_FINDING] if starts_with_bom(path) else []
+        near = [f"{sentence} ({count} rows)" for sentence, count in sorted(collector.near.items())]
+        return collector.finish([*bom, *resolved.twins, *near]), collector.index
 
-    def one_pass(resolved: Resolved, seen: IdIndex | None) -> Streamed:
-        reader = LineReader(scorer.required, scorer.optional, resolved.duplicates)
-        collector = _Collector(rule, sink, seen, keep_decisions=keep_decisions)
-        for chunk in _chunks(read_lines(path, on_bom=note_bom)):
-            collector.add_lines(chunk, lambda line: (item := reader.read(line)) and scorer.record(item))
-            on_rows(len(chunk))
-        bom = ["a byte order mark was removed from the start of the file"] if has_bom[0] else []
-        return collector.finish([*bom, *resolved.twins, *reader.near.findings()])
-
-    nothing = Resolved({}, [])
-    streamed = one_pass(nothing, index)
-    resolved = resolve_ids(path, index.suspects(), read_lines)
+    streamed, index = one_pass(Resolved({}, []))
+    resolved = resolve_ids(path, index.suspects())
     if resolved.duplicates:
         sink.restart()
-        return one_pass(resolved, None)
+        return one_pass(resolved)[0]
     return streamed._replace(findings=[*resolved.twins, *streamed.findings])
 
 
 def stream_records(
     path: Path,
-    rule: Rule | None = None,
+    judgement: Judgement | None = None,
     sink: RecordSink | None = None,
     *,
     blank: int = 0,
-    keep_decisions: bool = False,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> Streamed:
     """Read the records of an earlier run instead of scoring again, and rule on them anew."""
-    collector = _Collector(rule, sink or NoSink(), None, keep_decisions=keep_decisions)
+    collector = _Collector(sink or NoSink(), on_rows)
     collector.ledger.lines = collector.ledger.blank = blank
-    for chunk in _chunks(read_lines(path)):
-        collector.add_lines(chunk, lambda line: Record.from_json(line.raw, where=f"{path.name}, line {line.number}"))
-        on_rows(len(chunk))
+    for block in read_blocks(path):
+        records = (Record.from_json(line.raw, where=f"{path.name}, line {line.number}") for line in lines_of(block))
+        collector.add(_part(records, judgement))
     return collector.finish([])
 
 
-def _chunks(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    while chunk := list(islice(lines, _CHUNK)):
-        yield chunk
+class _Part(NamedTuple):
+    """What one block of lines came to."""
+
+    records: bytes
+    rows: bytes
+    ledger: Ledger
+    notable: list[Record]
+    edges: list[Record]
+    sentences: dict[int, str]
+    decided: dict[str, str]
+    ids: array[int]
+    near: dict[str, int]
+
+
+class _CaseJob:
+    """Turns a block of lines into a part; inherited by forked workers, so that no metric needs to be pickled."""
+
+    def __init__(self, scorer: Scorer, judgement: Judgement | None, resolved: Resolved) -> None:
+        self._scorer = scorer
+        self._judgement = judgement
+        self._resolved = resolved
+
+    def __call__(self, block: Block) -> _Part:
+        reader = LineReader(self._scorer.required, self._scorer.optional, self._resolved.duplicates)
+        part = _part(self._records(reader, lines_of(block)), self._judgement)
+        return part._replace(near=reader.near.found)
+
+    def _records(self, reader: LineReader, lines: Iterable[Line]) -> Iterator[Record | None]:
+        for line in lines:
+            item = reader.read(line)
+            yield None if item is None else self._scorer.record(item)
+
+
+def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Part:
+    out: list[bytes] = []
+    rows: list[tuple[object, ...]] = []
+    ledger, index = Ledger(), IdIndex()
+    notable: list[Record] = []
+    sentences: dict[int, str] = {}
+    decided: dict[str, str] = {}
+    for found in records:
+        ledger.lines += 1
+        if found is None:
+            ledger.blank += 1
+            continue
+        record = found.ruled(judgement.rule(found)) if judgement else found
+        is_notable = record.state != "scored" or (judgement is not None and record.decision != "pass")
+        if judgement and is_notable:
+            diagnosis = judgement.diagnose(record)
+            record = record._replace(owner=diagnosis.owner)
+            sentences[record.line] = diagnosis.sentence
+        record, raw = _written(record)
+        out.append(raw)
+        rows.append((record.case_id, record.state, record.value, record.decision))
+        ledger.add(record)
+        if record.case_id is not None:
+            index.add(record.case_id)
+            if judgement and judgement.keep_decisions:
+                decided[record.case_id] = record.decision or record.state
+        if is_notable:
+            notable.append(record._replace(inputs=None, evidence=None))
+    edges = [record for record in notable if is_knife_edge(record)]
+    raw_rows = orjson.dumps(rows)[1:-1] + b"," if rows else b""
+    return _Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, {})
+
+
+def _written(record: Record) -> tuple[Record, bytes]:
+    try:
+        return record, record.to_json()
+    except TypeError as error:
+        record = record.unwritable(error)
+        return record, record.to_json()
 
 
 class _Collector:
-    def __init__(self, rule: Rule | None, sink: RecordSink, index: IdIndex | None, *, keep_decisions: bool) -> None:
+    """Adds parts up, in order."""
+
+    def __init__(self, sink: RecordSink, on_rows: Callable[[int], object]) -> None:
         self.ledger = Ledger()
-        self._rule = rule
-        self._plainly = "pass" if rule else None
-        self._write = sink.write
-        self._index = index
+        self.index = IdIndex()
+        self.near: Counter[str] = Counter()
+        self._sink = sink
+        self._on_rows = on_rows
         self._notable: list[Record] = []
         self._edges: list[Record] = []
-        self._decided: dict[str, str] | None = {} if keep_decisions else None
+        self._sentences: dict[int, str] = {}
+        self._decided: dict[str, str] = {}
         self._hash = hashlib.sha256()
 
-    def add_lines(self, lines: list[Line], read: Callable[[Line], Record | None]) -> None:
-        out: list[bytes] = []
-        rows: list[tuple[object, ...]] = []
-        for line in lines:
-            self.ledger.lines += 1
-            if (record := read(line)) is None:
-                self.ledger.blank += 1
-                continue
-            record, raw = self._written(record)
-            out.append(raw)
-            self._note(record)
-            rows.append((record.case_id, record.state, record.value, record.decision))
-            self.ledger.add(record)
-            if self._index is not None and record.case_id is not None:
-                self._index.add(record.case_id)
-            if self._decided is not None and record.case_id is not None:
-                self._decided[record.case_id] = record.decision or record.state
-        self._write(b"".join(out))
-        self._hash.update(orjson.dumps(rows)[1:-1] + b"," if rows else b"")
-
-    def _written(self, record: Record) -> tuple[Record, bytes]:
-        record = record.ruled(self._rule(record)) if self._rule else record
-        try:
-            return record, record.to_json()
-        except TypeError as error:
-            record = record.unwritable(error)
-            return record, record.to_json()
-
-    def _note(self, record: Record) -> None:
-        if record.state == "scored" and record.decision == self._plainly:
-            return
-        slim = record._replace(inputs=None, evidence=None)
-        self._notable.append(slim)
-        if is_knife_edge(record):
-            self._edges.append(slim)
+    def add(self, part: _Part) -> None:
+        self._sink.write(part.records)
+        self._hash.update(part.rows)
+        self.ledger.merge(part.ledger)
+        self.index.hashes.extend(part.ids)
+        self.near.update(part.near)
+        self._notable += part.notable
+        self._edges += part.edges
+        self._sentences |= part.sentences
+        self._decided |= part.decided
+        self._on_rows(part.ledger.lines)
 
     def finish(self, findings: list[str]) -> Streamed:
         self.ledger.check()
         rows_hash = "sha256:" + self._hash.hexdigest()
-        return Streamed(self.ledger, self._notable, self._edges, self._decided or {}, rows_hash, findings)
+        return Streamed(self.ledger, self._notable, self._edges, self._sentences, self._decided, rows_hash, findings)
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+_job: _CaseJob | None = None
+
+
+def _run_job(block: Block) -> _Part:
+    assert _job is not None  # noqa: S101 - set before the fork that made this process
+    return _job(block)
+
+
+def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[_Part]:
+    if workers <= 1:
+        yield from map(job, blocks)
+        return
+    import multiprocessing
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+    global _job  # noqa: PLW0603 - how a forked worker inherits what cannot be pickled
+    _job = job
+    waiting: deque[Future[_Part]] = deque()
+    try:
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
+            for block in blocks:
+                waiting.append(pool.submit(_run_job, block))
+                # A short queue: enough to keep every worker busy, and no more of the file in memory than that.
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+    finally:
+        _job = None

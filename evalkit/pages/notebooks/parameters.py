@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import math
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.contract import EvalkitError
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 __all__ = [
     "Declared",
@@ -36,16 +40,41 @@ class Declared(NamedTuple):
     help: str
 
 
-def declared_in(notebook: Path) -> list[Declared]:
-    """Return what papermill reads out of the parameters cell of an ``.ipynb`` file."""
+def declared_in(notebook: NotebookNode) -> list[Declared]:
+    """Return what papermill reads out of the parameters cell.
+
+    Raises
+    ------
+    EvalkitError
+        Where that differs from what Python reads: papermill passes over a line it cannot parse, and would then
+        take its parameter for an unknown one.
+    """
+    import nbformat
     from papermill import inspect_notebook
 
-    found: Mapping[str, Mapping[str, Any]] = inspect_notebook(str(notebook))
+    with tempfile.TemporaryDirectory(prefix="evalkit-notebook-") as folder:
+        path = Path(folder) / "source.ipynb"
+        nbformat.write(notebook, path)
+        found: Mapping[str, Mapping[str, Any]] = inspect_notebook(str(path))
+    tagged = [cell.source for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    written = [name for source in tagged[:1] for name in _assigned(source)]
+    if lost := [name for name in written if name not in found]:
+        msg = f"papermill cannot read the line of {lost[0]!r} in the parameters cell"
+        raise EvalkitError(msg, do="write it as `name: type = value  # help`, with no other equals sign in the line")
     return [
-        Declared(name, None if facts["inferred_type_name"] == "None" else facts["inferred_type_name"],
-                 facts["default"], facts["help"])
+        Declared(name, _type_name(facts["inferred_type_name"]), facts["default"], facts["help"])
         for name, facts in found.items()
-    ]  # fmt: skip
+    ]
+
+
+def _type_name(inferred: str) -> str | None:
+    return None if inferred == "None" else inferred
+
+
+def _assigned(source: str) -> list[str]:
+    body = _statements(source)
+    plain = [ast.unparse(target) for s in body if isinstance(s, ast.Assign) for target in s.targets]
+    return plain + [ast.unparse(s.target) for s in body if isinstance(s, ast.AnnAssign)]
 
 
 def split_pairs(pairs: Sequence[str]) -> dict[str, str]:

@@ -74,7 +74,9 @@ def read_source(path: Path) -> NotebookNode:
     import nbformat
 
     try:
-        notebook = jupytext.read(path, fmt={"extension": ".py", "format_name": "percent"} if path.suffix == ".py" else None)
+        notebook = jupytext.read(
+            path, fmt={"extension": ".py", "format_name": "percent"} if path.suffix == ".py" else None
+        )
     except Exception as error:  # jupytext and nbformat raise a dozen kinds for a file that is not theirs
         msg = f"cannot be read as a notebook: {error}"
         raise EvalkitError(msg, where=str(path)) from error

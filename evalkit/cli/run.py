@@ -1,0 +1,46 @@
+"""Run: the notebooks, and what is wrong with this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.app import RUN, app, finish, say, write_json
+
+__all__ = ["notebooks"]
+
+
+@app.command(rich_help_panel=RUN)
+def notebooks(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="By name, number or path; all where none is named.")
+    ] = None,
+    parameter: Annotated[
+        list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Read by its declared type.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Pages and outcome files.")] = Path("runs/notebooks"),
+    workers: Annotated[int, typer.Option(metavar="N", help="Notebooks at a time.")] = 2,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For one notebook.")] = 600.0,
+    accept: Annotated[bool, typer.Option("--accept", help="Write these figures as the expected ones.")] = False,
+    build: Annotated[bool, typer.Option("--build", help="Write the .ipynb pages beside their sources.")] = False,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="All outcomes ('-': standard output).")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML, one case a check.")] = None,
+) -> None:
+    """Run notebooks headless, in parallel; exit code from their outcome files, figures against expected ones."""
+    from evalkit.pages.notebooks.command import NotebookOptions, run_notebooks
+    from evalkit.pages.notebooks.shown import notebooks_facts, notebooks_junit, notebooks_screen
+    from evalkit.scoring.run import write_whole
+
+    options = NotebookOptions(
+        parameters=parameter or [], out=out, workers=workers, timeout=timeout, accept=accept, build=build
+    )
+    done = run_notebooks(names or [], options)
+    if str(json) != "-":
+        say(notebooks_screen(done).rstrip("\n"))
+    if json:
+        write_json(json, notebooks_facts(done))
+    if junit:
+        write_whole(junit, notebooks_junit(done))
+    finish(done.exit_code)

@@ -1,0 +1,68 @@
+"""Comparisons of what a judge was and is: rubric, prompt, model, settings, library, labels, parser; and of the state."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from evalkit.decisions.kept import Difference, Shown, differs, mark
+from evalkit.decisions.run_facts import RunFacts
+from evalkit.decisions.sides import Compare, Sides
+from evalkit.scoring.records import Record
+
+__all__ = ["JUDGE_KEYS", "judge_part", "ragas_version", "state"]
+
+JUDGE_KEYS = {
+    "rubric": ("rubric", "rubric_version", "rubric_sha256"),
+    "prompt": ("prompt", "prompt_sha256", "system_prompt", "system_prompt_sha256", "rendered_prompt_sha256"),
+    "judge_model": ("model", "judge_model"),
+    "provider_settings": ("provider", "provider_settings", "settings", "endpoint", "mode"),
+    "labels": ("labels", "allowed_values", "compatibility_map"),
+    "parser": ("parser", "parser_version", "response_schema", "renderer"),
+}
+"""Keys of a record's `judge` and of a manifest's `judge`, by the evidence that each is."""
+
+
+class _Found(NamedTuple):
+    key: str
+    old: Any
+    new: Any
+
+
+def judge_part(word: str, name: str) -> Compare:
+    """Return the comparison of one part of a judge, asked of the record first and of the run after it."""
+
+    def compare(sides: Sides) -> Difference | None:
+        for key in JUDGE_KEYS[word]:
+            found = _Found(key, _of(sides.old, sides.old_run, key), _of(sides.new, sides.new_run, key))
+            if None not in found[1:] and differs(found.old, found.new):
+                return Difference(f"judge.{key}", f"{name} changed", mark(found.old, found.new))
+        return None
+
+    return compare
+
+
+def _of(record: Record, run: RunFacts, key: str) -> Any:
+    in_row = record.judge or {}
+    found = in_row.get(key, run.judge.get(key))
+    return record.lineage.get(key) if found is None else found
+
+
+def ragas_version(sides: Sides) -> Difference | None:
+    """Compare the library, where it can have had a say in the value."""
+    before, after = (_ragas_of(*side) for side in ((sides.old, sides.old_run), (sides.new, sides.new_run)))
+    if before == after or not (sides.old_run.uses_ragas or sides.new_run.uses_ragas):
+        return None
+    return Difference("ragas", f"ragas went from {before} to {after}", Shown(str(before), str(after)))
+
+
+def _ragas_of(record: Record, run: RunFacts) -> Any:
+    return (record.judge or {}).get("ragas_version") or run.manifest.get("ragas")
+
+
+def state(sides: Sides) -> Difference | None:
+    """Compare the states, where nothing that was kept differs but how the row ended."""
+    if sides.old.state == sides.new.state:
+        return None
+    reason = sides.new.reason or sides.old.reason
+    text = f"nothing else that was kept differs; the row is {sides.new.state} now: {reason}"
+    return Difference("state", text, Shown(sides.old.state, sides.new.state))

@@ -1,0 +1,100 @@
+"""The two sides of a row that changed, and what to look at: the claims that were lost or gained, if it has claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from evalkit.decisions.divergence import Divergence, word_of_input
+from evalkit.decisions.evidence import EvidenceView
+from evalkit.decisions.kept import Difference
+from evalkit.decisions.run_facts import RunFacts
+from evalkit.decisions.triage import missing_claims
+from evalkit.scoring.records import Record
+
+__all__ = ["Compare", "InputPair", "Sides", "Value"]
+
+
+class Value(NamedTuple):
+    """What a metric says of inputs that it had not scored under its present source."""
+
+    value: Any
+
+
+class InputPair(NamedTuple):
+    """One input of the metric on both sides (``None`` where it is absent)."""
+
+    name: str
+    old: Any
+    new: Any
+
+
+class Sides:
+    """One row in two runs; everything that several comparisons ask is worked out once.
+
+    Parameters
+    ----------
+    old, new : Record
+    old_run, new_run : RunFacts
+    rescore : callable, optional
+        Scores old inputs under the new metric; ``None`` where they were not kept in full.
+    """
+
+    def __init__(
+        self,
+        old: Record,
+        new: Record,
+        old_run: RunFacts,
+        new_run: RunFacts,
+        rescore: Callable[[Mapping[str, Any]], Value | None] | None = None,
+    ) -> None:
+        self.old, self.new = old, new
+        self.old_run, self.new_run = old_run, new_run
+        self._rescore = rescore
+
+    @cached_property
+    def inputs(self) -> Mapping[Divergence, list[InputPair]]:
+        """The metric's inputs by the evidence that each is."""
+        before, after = self.old.inputs or {}, self.new.inputs or {}
+        grouped: dict[Divergence, list[InputPair]] = {}
+        for name in dict.fromkeys([*before, *after]):
+            pair = InputPair(name, before.get(name), after.get(name))
+            sample = pair.old if pair.new is None else pair.new
+            promises = self.new_run.promises
+            grouped.setdefault(word_of_input(name, sample, promises), []).append(pair)
+        return grouped
+
+    @cached_property
+    def claims(self) -> list[str]:
+        """Claims that are missing on one side only; empty where the metric does not name claims."""
+        if self.old.state != "scored" or self.new.state != "scored":
+            return []  # a row without a score misses no claim: it says nothing about claims
+        before, after = missing_claims(self.old), missing_claims(self.new)
+        return sorted(set(before) ^ set(after))
+
+    @cached_property
+    def old_view(self) -> EvidenceView:
+        """The old evidence."""
+        return EvidenceView(self.old)
+
+    @cached_property
+    def new_view(self) -> EvidenceView:
+        """The new evidence."""
+        return EvidenceView(self.new)
+
+    def evidence(self, key: str) -> InputPair:
+        """Return one part of the evidence on both sides."""
+        return InputPair(f"evidence.{key}", (self.old.evidence or {}).get(key), (self.new.evidence or {}).get(key))
+
+    def is_recorded_on_both(self, key: str) -> bool:
+        """Tell whether both sides recorded a part at all (``null`` is recorded: it says that the part was lost)."""
+        return key in (self.old.evidence or {}) and key in (self.new.evidence or {})
+
+    @cached_property
+    def rescored(self) -> Value | None:
+        """The old inputs under the new metric; ``None`` where that cannot be known."""
+        return self._rescore(self.old.inputs) if self._rescore and self.old.inputs is not None else None
+
+
+Compare = Callable[[Sides], Difference | None]

@@ -1,0 +1,151 @@
+"""What a notebook works on: every row judged once, kept as records, with the gate's result over the same pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalkit.cases.locate import locate
+from evalkit.contract import Metric
+from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
+from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
+from evalkit.pages.row_view import reading_order, rows_frame
+from evalkit.pages.screen import gate_screen
+from evalkit.scoring.load import load_metric
+from evalkit.scoring.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Example", "Judged", "contract_frame", "judge", "open_metric", "resolutions", "worked_example"]
+
+_CLAIMS = ("required_claim_ids", "supported_claim_ids")
+
+
+class Judged(NamedTuple):
+    """A file of cases under a policy."""
+
+    result: GateResult
+    records: tuple[Record, ...]
+    """Every line that is not blank, in input order, with its decision."""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the values can be averaged at all (that they can does not mean that they should)."""
+        return self.result.metric.kind == "numeric"
+
+    def in_order(self) -> list[Record]:
+        """Return the rows in the order in which somebody should read them."""
+        contract = self.result.metric.contract
+        return reading_order(self.records, contract.better if contract else "higher")
+
+    def frame(self, *, most: int | None = None) -> pd.DataFrame:
+        """Return the rows as a frame: all of them in input order, or the `most` that should be read first."""
+        return rows_frame(self.records) if most is None else rows_frame(self.in_order(), most=most)
+
+    def screen(self) -> str:
+        """Return what ``evalkit gate`` prints about these rows."""
+        return gate_screen(facts_of(self.result, run_id="", command="", parameters={}))
+
+
+class _Kept:
+    """Takes the records of a gate and keeps them in memory: a page is for looking at them."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def write(self, raw: bytes) -> None:
+        self.records += [Record.from_json(line, where="the rows just judged") for line in raw.splitlines()]
+
+    def restart(self) -> None:
+        self.records.clear()
+
+
+def open_metric(spec: str) -> Metric:
+    """Load a metric as ``evalkit gate`` does; a relative path in it starts where those of a notebook do."""
+    place, separator, name = spec.rpartition(":")
+    return load_metric(f"{locate(place)}:{name}" if separator and place.endswith(".py") else spec)
+
+
+def judge(metric: Metric, cases: Path | str, policy: Path | str, as_of: str = "") -> Judged:
+    """Judge every row of `cases` under `policy`, and keep the rows.
+
+    Parameters
+    ----------
+    metric : Metric
+    cases, policy : path
+        As in a notebook's parameters: see `evalkit.locate`.
+    as_of : str
+        The day on which dates are judged; today where it is empty.
+    """
+    kept = _Kept()
+    options = GateOptions(as_of=date.fromisoformat(as_of) if as_of else None)
+    result = gate(metric, locate(cases), locate(policy), options=options, sink=kept)
+    return Judged(result, tuple(kept.records))
+
+
+def contract_frame(metric: Metric) -> pd.DataFrame:
+    """Return the four questions of a contract with their answers, unanswered ones included."""
+    import pandas as pd
+
+    if metric.contract is None:
+        rows = [(question, "not answered: evalkit.attach(metric, Contract(...))") for question in metric.unanswered()]
+    else:
+        contract = metric.contract
+        rows = [
+            ("What one property is measured?", contract.measures),
+            ("Which inputs are reviewed facts?", ", ".join(contract.reviewed) or "none"),
+            ("Which did the system produce?", ", ".join(contract.produced) or "none"),
+            *[("When is a row invalid, not bad?", sentence) for sentence in contract.invalid_when],
+            ("Who reads the score?", contract.consumed_by),
+            ("What can it not establish?", contract.cannot_establish),
+        ]
+    return pd.DataFrame(rows, columns=["question", "answer"])
+
+
+class Example(NamedTuple):
+    """Inputs of one row to look at closely."""
+
+    title: str
+    inputs: Mapping[str, Any]
+
+
+def worked_example(judged: Judged) -> Example:
+    """Return two of three claims where the metric takes claims; else the row whose value lies between the ends.
+
+    Where nothing was scored there is no row to work through, and the inputs are empty.
+    """
+    metric = judged.result.metric
+    if {parameter.name for parameter in metric.parameters} == set(_CLAIMS):
+        required = ["refund-window", "refund-method", "support-channel"]
+        return Example("two of three claims", dict(zip(_CLAIMS, (required, required[::2]), strict=True)))
+    scored = [record for record in judged.in_order() if record.state == "scored" and record.inputs]
+    ends = set(metric.allowed_values) if isinstance(metric.allowed_values, tuple) else set()
+    chosen = next((record for record in scored if record.value not in ends), scored[0] if scored else None)
+    if chosen is None:
+        return Example("no row was scored, so there is none to work through", {})
+    return Example(f"row {chosen.case_id}", dict(chosen.inputs or {}))
+
+
+def resolutions(judged: Judged) -> list[Resolution]:
+    """Return, slice by slice, which thresholds differ on these rows; nothing for labels and rankings."""
+    metric, policy = judged.result.metric, judged.result.policy
+    if not judged.is_numeric:
+        return []
+    reviewed = metric.contract.reviewed if metric.contract else ()
+    found = []
+    for name, values in sorted(judged.result.ledger.values.items()):
+        rows = [record for record in judged.records if record.slice == name and record.state == "scored"]
+        sizes = Counter(denominator_of(record.detail, record.inputs, reviewed) for record in rows)
+        sizes.pop(None, None)
+        limits = policy.slices.get(name) if policy else None
+        threshold = (limits.minimum if limits.minimum is not None else limits.maximum) if limits else None
+        numbers = {float(value): n for value, n in values.counts.items()}
+        better = metric.contract.better if metric.contract else "higher"
+        found.append(
+            resolution_of(name, numbers, {k: n for k, n in sizes.items() if k}, threshold=threshold, better=better)
+        )
+    return found
