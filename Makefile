@@ -92,7 +92,7 @@ $(STAMP): $(LOCK) pyproject.toml
 	@printf '%s\n' "$(CURDIR)" >$@
 
 run: setup  ## the release check on a red incident: counts, what is missing, the report (no key needed)
-	@$(BIN)/evalkit demo
+	@$(BIN)/python tools/demo.py
 
 test: setup  ## all tests but faults and fuzz, doctests included
 	$(BIN)/pytest -m "not faults and not fuzz" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)

@@ -21,6 +21,9 @@ def gate(
     policy: Annotated[Path, typer.Option(metavar="FILE", help="The policy.toml.")],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder to make (never overwritten).")] = None,
     baseline: Annotated[Path | None, typer.Option(metavar="RUN", help="Split failures into new, known, fixed.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="labels.jsonl, for limits on false passes.")
+    ] = None,
     require_revision: Annotated[str | None, typer.Option(metavar="ID", help="Each row's system_revision.")] = None,
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day dates are judged on; today.")] = None,
     feed: Annotated[
@@ -37,6 +40,7 @@ def gate(
     outputs = GateOutputs(run=run, junit=junit, summary=summary, format=_format(format))
     options: dict[str, Any] = {
         "baseline": baseline,
+        "labels": labels,
         "require_revision": require_revision,
         "as_of": parse_day(as_of),
         "feeds": parse_feeds(feed or []),

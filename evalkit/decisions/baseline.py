@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError, Metric
 from evalkit.decisions.binomial import mcnemar_p
+from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run
 from evalkit.scoring.stream import Rule
 
@@ -24,8 +25,9 @@ class Baseline(NamedTuple):
         """Return the case ids that the baseline fails."""
         return frozenset(case_id for case_id, word in self.decided.items() if word == "fail")
 
-    def compare(self, now: Mapping[str, str]) -> Compared:
-        """Split the failures of both runs."""
+    def compare(self, records: Mapping[str, Record]) -> Compared:
+        """Split the failures of both runs; `records` are those of this run, by case id."""
+        now = {case_id: record.decision or record.state for case_id, record in records.items()}
         old, new = self.failing(), {case_id for case_id, word in now.items() if word == "fail"}
         both = {"pass", "fail", "review"}
         paired = [c for c in now if now[c] in both and self.decided.get(c) in both]

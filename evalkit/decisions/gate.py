@@ -12,6 +12,7 @@ from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file, sha256_
 from evalkit.decisions.baseline import Baseline, Compared, read_baseline
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import Subject, expiry_warnings, last_day, unfit
+from evalkit.decisions.labelled import Labelled, judge_labels
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.rows import Excused, excuse, judge_rows, unjudged
 from evalkit.decisions.rules import rule_of
@@ -30,6 +31,8 @@ class GateOptions:
     as_of: date | None = None
     """The day on which dates are judged; today by default, and recorded."""
     baseline: Path | None = None
+    labels: Path | None = None
+    """What people say of the rows; needed where the policy limits false passes or false fails."""
     require_revision: str | None = None
     feeds: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
@@ -55,6 +58,7 @@ class GateResult:
     knife_edges: tuple[Record, ...]
     excused: Excused
     compared: Compared | None
+    labelled: tuple[Labelled, ...]
     rows_hash: str
 
     @property
@@ -127,13 +131,16 @@ def gate(
     usable = None if any(blocker.kind in ("policy", "contract") for blocker in blockers) else policy_file.policy
     rule = rule_of(usable, metric) if usable else None
     baseline = read_baseline(open_run(options.baseline), metric, rule) if options.baseline and rule else None
-    judgement = Judgement(rule, _diagnosis(metric), keep_decisions=baseline is not None) if rule else None
+    keeps = baseline is not None or options.labels is not None
+    judgement = Judgement(rule, _diagnosis(metric), keep_decisions=keeps) if rule else None
     streamed = source.stream(judgement, sink)
-    excused = Excused([], [], [], [])
+    excused, labelled = Excused([], [], [], []), list[Labelled]()
     if usable:
         excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset())
         blockers += [*unjudged(usable, streamed), *judge_rows(usable, streamed, excused)]
         blockers += _without_baseline(usable, baseline)
+        labelled, against_labels = judge_labels(usable, streamed, options.labels)
+        blockers += against_labels
     blockers += _wrong_revision(streamed.ledger, options.require_revision)
     warnings = [*streamed.findings, *(expiry_warnings(usable, as_of) if usable else []), *excused.warnings]
     return GateResult(
@@ -151,6 +158,7 @@ def gate(
         knife_edges=tuple(streamed.knife_edges),
         excused=excused,
         compared=baseline.compare(streamed.decided) if baseline else None,
+        labelled=tuple(labelled),
         rows_hash=streamed.rows_hash,
     )
 
@@ -278,6 +286,7 @@ def facts_of(result: GateResult, *, run_id: str, command: str, parameters: Mappi
         "overridden": [record.case_id for record in result.excused.overridden],
         "known": [record.case_id for record in result.excused.known],
         "baseline": result.compared.facts() if result.compared else None,
+        "labelled": [found.facts() for found in result.labelled],
         "figures": _figures(result.ledger),
         "outcome_hash": result.outcome_hash,
     }

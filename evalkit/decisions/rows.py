@@ -8,6 +8,7 @@ from typing import NamedTuple
 from evalkit.contract import Outcome, example_list
 from evalkit.decisions.binomial import exact_interval
 from evalkit.decisions.blockers import Blocker, blocked_rows
+from evalkit.decisions.labelled import needs_labels
 from evalkit.decisions.policy import Override, Policy, SliceLimits
 from evalkit.scoring.records import Ledger, Record
 from evalkit.scoring.stream import Streamed
@@ -127,7 +128,7 @@ def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator
         doubtful = [record for record in excused.open if record.slice == name and record.decision == "review"]
         if limits.min_pass_rate is not None:
             yield from _pass_rate(name, limits, streamed, excused, failing)
-        elif len(failing) > (limits.max_failures or 0):
+        elif len(failing) > (limits.max_failures or 0) and not _is_reference(limits):
             allowed = f", the policy allows {limits.max_failures}" if limits.max_failures else ""
             yield Blocker(
                 "failed",
@@ -146,6 +147,11 @@ def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator
                 "let a reviewer decide these rows; an override records the decision",
                 blocked_rows(doubtful, sentences),
             )
+
+
+def _is_reference(limits: SliceLimits) -> bool:
+    """Rows judged against labels: one that fails as people say it should is no failure of the release."""
+    return needs_labels(limits) and limits.max_failures is None
 
 
 def _pass_rate(

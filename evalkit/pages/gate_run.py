@@ -79,11 +79,12 @@ def _cores() -> int:
 
 def _parameters(cases: Path, policy: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as they will stand in the outcome file: names, never paths of this machine."""
-    baseline, as_of = options.get("baseline"), options.get("as_of")
+    baseline, labels, as_of = options.get("baseline"), options.get("labels"), options.get("as_of")
     return {
         "cases": cases.name,
         "policy": policy.name,
         "baseline": baseline.name if baseline else None,
+        "labels": labels.name if labels else None,
         "require_revision": options.get("require_revision"),
         "as_of": as_of.isoformat() if as_of else None,
         "input": dict(options.get("feeds", {})),

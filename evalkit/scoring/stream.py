@@ -67,8 +67,8 @@ class Streamed(NamedTuple):
     """Rows within 1e-9 of their bound, on the failing side."""
     sentences: dict[int, str]
     """By line, what the diagnosis says of a notable row."""
-    decided: dict[str, str]
-    """Decision, or else state, by case id; filled only on request."""
+    decided: dict[str, Record]
+    """Every record by case id, without inputs and evidence; filled only on request."""
     rows_hash: str
     """SHA-256 over case id, state, value and decision of every record, in input order."""
     findings: list[str]
@@ -140,7 +140,7 @@ class _Part(NamedTuple):
     notable: list[Record]
     edges: list[Record]
     sentences: dict[int, str]
-    decided: dict[str, str]
+    decided: dict[str, Record]
     ids: array[int]
     near: dict[str, int]
 
@@ -170,7 +170,7 @@ def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Par
     ledger, index = Ledger(), IdIndex()
     notable: list[Record] = []
     sentences: dict[int, str] = {}
-    decided: dict[str, str] = {}
+    decided: dict[str, Record] = {}
     for found in records:
         ledger.lines += 1
         if found is None:
@@ -189,12 +189,16 @@ def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Par
         if record.case_id is not None:
             index.add(record.case_id)
             if judgement and judgement.keep_decisions:
-                decided[record.case_id] = record.decision or record.state
+                decided[record.case_id] = _slim(record)
         if is_notable:
-            notable.append(record._replace(inputs=None, evidence=None))
+            notable.append(_slim(record))
     edges = [record for record in notable if is_knife_edge(record)]
     raw_rows = orjson.dumps(rows)[1:-1] + b"," if rows else b""
     return _Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, {})
+
+
+def _slim(record: Record) -> Record:
+    return record._replace(inputs=None, evidence=None)
 
 
 def _written(record: Record) -> tuple[Record, bytes]:
@@ -217,7 +221,7 @@ class _Collector:
         self._notable: list[Record] = []
         self._edges: list[Record] = []
         self._sentences: dict[int, str] = {}
-        self._decided: dict[str, str] = {}
+        self._decided: dict[str, Record] = {}
         self._hash = hashlib.sha256()
 
     def add(self, part: _Part) -> None:
