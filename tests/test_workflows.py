@@ -65,12 +65,19 @@ def test_pull_request_runs_contract_and_release_rows_apart_and_review_is_its_own
 
 @pytest.mark.parametrize(
     ("cases", "outcome", "code"),
-    [("release", "passed", 0), ("incident", "quality_failed", 1), ("invalid", "incomplete", 1), (None, "incomplete", 1)],
+    [
+        ("release", "passed", 0),
+        ("incident", "quality_failed", 1),
+        ("invalid", "incomplete", 1),
+        (None, "incomplete", 1),
+    ],
 )
 def test_the_step_that_reads_the_outcome_does_so_on_real_runs(
     tmp_path: Path, cases: str | None, outcome: str, code: int
 ) -> None:
-    steps = {step.get("name"): step for step in load(ROOT / ".github/workflows/pull-request.yml")["jobs"]["release"]["steps"]}
+    steps = {
+        step.get("name"): step for step in load(ROOT / ".github/workflows/pull-request.yml")["jobs"]["release"]["steps"]
+    }
     fixtures = ROOT / "fixtures/evidence_coverage"
     if cases:
         gate = ["gate", "evidence_coverage", fixtures / f"{cases}.jsonl", "--policy", fixtures / "policy.toml"]
