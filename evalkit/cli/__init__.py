@@ -9,14 +9,14 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-import click
+import typer
 
 from evalkit.cli.app import app
 from evalkit.contract import EvalkitError, Outcome
 
 __all__ = ["main"]
 
-_ROOMS = ("measure", "decide", "run")
+_ROOMS = ("measure", "judge", "break_", "decide", "calibrate", "explain", "run")
 
 for _room in _ROOMS:
     import_module(f"evalkit.cli.{_room}")
@@ -24,22 +24,20 @@ for _room in _ROOMS:
 
 def main() -> None:
     """Run the command line; every fault ends with exit code 2 and a plain line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its escape, not a crash
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_run())
 
 
 def _run() -> int:
     try:
         result = app(standalone_mode=False)
-        sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        return _flushed(end.exit_code)
-    except click.ClickException as error:
-        error.show()
-        return int(Outcome.incomplete)
-    except (click.Abort, KeyboardInterrupt):
-        _say("evalkit: interrupted; what was being written is marked unfinished")
-        return int(Outcome.incomplete)
-    except BrokenPipeError:
+    except typer.TyperException as error:
+        return _usage(error)
+    except (typer.Abort, KeyboardInterrupt):
+        return _interrupted()
+    except (BrokenPipeError, SystemExit):  # typer turns a closed pipe into its own exit, with code 1
         return _closed_pipe()
     except EvalkitError as error:
         from evalkit.pages.plain import plain
@@ -50,7 +48,27 @@ def _run() -> int:
         log = _log(traceback.format_exc())
         _say(f"evalkit: a fault inside evalkit ({type(error).__name__}); nothing was decided. Details: {log}")
         return int(Outcome.incomplete)
-    return result if isinstance(result, int) else 0
+    if result == _SIGINT:
+        return _interrupted()
+    return _flushed(result if isinstance(result, int) else 0)
+
+
+_SIGINT = 130
+"""What typer returns for Ctrl-C."""
+
+
+def _usage(error: typer.TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "evalkit"
+    message = (error.format_message() if hasattr(error, "format_message") else str(error)).rstrip(".")
+    if message:  # none where the help has just been shown
+        _say(f"evalkit: {message}; {command} --help lists what it takes")
+    return int(Outcome.incomplete)
+
+
+def _interrupted() -> int:
+    _say("evalkit: interrupted; what was being written is marked unfinished")
+    return int(Outcome.incomplete)
 
 
 def _flushed(code: int) -> int:

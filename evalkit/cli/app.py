@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ __all__ = [
     "app",
     "complain",
     "finish",
+    "parse_day",
     "parse_feeds",
     "say",
     "write_json",
@@ -83,3 +85,14 @@ def parse_feeds(pairs: list[str]) -> dict[str, str]:
             raise EvalkitError(msg, do="name each parameter once")
         feeds[name] = key
     return feeds
+
+
+def parse_day(text: str | None) -> date | None:
+    """Read an ISO day such as 2026-11-30."""
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        msg = f"--as-of must be a day such as 2026-11-30; got {text!r}"
+        raise EvalkitError(msg) from error

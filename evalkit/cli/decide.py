@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evalkit.cli.app import DECIDE, app, finish, parse_feeds, say, write_json
+from evalkit.cli.app import DECIDE, app, finish, parse_day, parse_feeds, say, write_json
 from evalkit.contract import EvalkitError
 
 __all__ = ["gate"]
@@ -58,14 +57,3 @@ def _format(name: str) -> str:
         msg = f"--format must be text or jsonl; got {name!r}"
         raise EvalkitError(msg)
     return name
-
-
-def parse_day(text: str | None) -> date | None:
-    """Read an ISO day such as 2026-11-30."""
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        msg = f"--as-of must be a day such as 2026-11-30; got {text!r}"
-        raise EvalkitError(msg) from error

@@ -9,13 +9,13 @@ import typer
 
 from evalkit.cli.app import RUN, app, finish, say, write_json
 
-__all__ = ["notebooks"]
+__all__ = ["doctor", "notebooks"]
 
 
 @app.command(rich_help_panel=RUN)
 def notebooks(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="By name, number or path; all where none is named.")
+        list[str] | None, typer.Argument(metavar="NAME...", help="By name, number or path; all where none is named.")
     ] = None,
     parameter: Annotated[
         list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Read by its declared type.")
@@ -44,3 +44,19 @@ def notebooks(
     if junit:
         write_whole(junit, notebooks_junit(done))
     finish(done.exit_code)
+
+
+@app.command(rich_help_panel=RUN)
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Import ragas too (ten seconds or more).")] = False,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="The checks ('-': standard output).")] = None,
+) -> None:
+    """Say what is wrong here and how to mend it: 0 nothing, 2 something."""
+    from evalkit.cli.doctor import doctor_facts, doctor_screen, examine, outcome_of
+
+    findings = list(examine(Path.cwd(), deep=deep))
+    if str(json) != "-":
+        say(doctor_screen(findings))
+    if json:
+        write_json(json, doctor_facts(findings))
+    finish(outcome_of(findings))

@@ -34,8 +34,8 @@ class Measured(NamedTuple):
 
 class _Result(NamedTuple):
     value: Any
-    reason: str
-    detail: Mapping[str, Any]
+    reason: Any
+    detail: Any
 
 
 def build_measure(
@@ -64,6 +64,11 @@ def build_measure(
         except (Exception, SystemExit, GeneratorExit, CancelledError) as error:  # noqa: BLE001 - a metric's fault is a record
             blame = blame_of(error, function)
             return Measured(blame.state, None, blame.reason, {}, blame.error_kind)
+        if not (isinstance(reason, str) and isinstance(detail, Mapping)):
+            text = (
+                f"{name} returned a reason of type {type(reason).__name__} and a detail of type {type(detail).__name__}"
+            )
+            return Measured("error", None, f"{text}: a text and an object are expected", {}, "wrong_shape")
         try:
             return Measured("scored", check_value(value), reason, detail, None)
         except BadValue as bad:
@@ -73,7 +78,7 @@ def build_measure(
         if (problem := missing_input(inputs)) is not None:
             return Measured("invalid", None, problem, {}, "missing_input")
         try:
-            arguments = validate(inputs)
+            arguments = validate(inputs if type(inputs) is dict else dict(inputs))
         except Exception as error:  # noqa: BLE001 - pydantic's own, or what a foreign mapping raises: the row's either way
             return Measured("invalid", None, _input_problem(error), {}, "wrong_type")
         measured = result_of(arguments)
@@ -133,7 +138,7 @@ def _null_check(
 def _takes_null(parameter: Parameter, contract: Contract | None) -> bool:
     if contract is None:
         return parameter.is_optional
-    return parameter.is_optional and "null" in contract.allows_missing.get(parameter.name, ())
+    return "null" in contract.allows_missing.get(parameter.name, ())
 
 
 def _undeclared_empty(parameters: Sequence[Parameter], contract: Contract | None) -> list[str]:

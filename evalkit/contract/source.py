@@ -88,12 +88,14 @@ def _function_of(value: Any) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
-def _members(value: Any) -> Iterator[Any]:
-    """Yield what a container holds: tables of rules often hold functions."""
+def _members(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield what a container holds, at any depth: tables of rules hold functions."""
     if isinstance(value, Mapping):
-        yield from value.values()
-    elif isinstance(value, list | tuple | set | frozenset):
-        yield from value
+        value = list(value.values())
+    if depth <= _DEEPEST and isinstance(value, list | tuple | set | frozenset):
+        for member in value:
+            yield member
+            yield from _members(member, depth + 1)
 
 
 def _free_name(function: FunctionType, taken: Mapping[str, object]) -> str:

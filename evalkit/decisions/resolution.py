@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,13 +63,13 @@ class Resolution:
 def needed(threshold: float, k: int) -> int:
     """Return the smallest number of k claims whose share reaches a minimum, as the gate compares it.
 
-    The decimal as written gives the first guess (``0.28 * 25`` is 7.000000000000001 in floats); the comparison of
+    The product only gives a first guess (``0.28 * 25`` is 7.000000000000001, whose ceiling is 8); the comparison of
     ``m / k`` with the threshold, which is what decides a row, has the last word. ``k + 1`` where no share reaches it.
 
     >>> needed(0.85, 3), needed(0.6, 3), needed(0.28, 25)
     (3, 2, 7)
     """
-    m = min(max(math.ceil(Fraction(repr(threshold)) * k), 0), k + 1)
+    m = min(max(math.ceil(threshold * k), 0), k + 1)
     while m > 0 and (m - 1) / k >= threshold:
         m -= 1
     while m <= k and m / k < threshold:
@@ -84,7 +83,7 @@ def allowed(threshold: float, k: int) -> int:
     >>> allowed(0.1, 10), allowed(0.15, 3)
     (1, 0)
     """
-    m = max(min(math.floor(Fraction(repr(threshold)) * k), k), -1)
+    m = max(min(math.floor(threshold * k), k), -1)
     while m < k and (m + 1) / k <= threshold:
         m += 1
     while m >= 0 and m / k > threshold:
@@ -190,7 +189,7 @@ def _meaning(threshold: float, k: int, rows: int, better: Better, unit: str) -> 
         return Meaning(k, least, rows, head + "out of reach")
     if least == 0:
         return Meaning(k, least, rows, head + f"0 of {k}, so every row passes")
-    return Meaning(k, least, rows, head + (f"all {k}" if least == k else f"{least} of {k}"))
+    return Meaning(k, least, rows, head + (f"all {k}" if least == k > 1 else f"{least} of {k}"))
 
 
 def _advice(

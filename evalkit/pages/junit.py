@@ -16,6 +16,7 @@ __all__ = ["render_junit"]
 # Every gate makes these checks; a blocker of the kind is what makes one fail.
 _CHECKS = {
     "policy": "the policy can be used",
+    "expired": "the policy and its overrides hold on this day",
     "contract": "metric, cases and policy speak of one contract",
     "empty": "something was evaluated",
     "invalid": "no more invalid rows than allowed",
@@ -24,7 +25,7 @@ _CHECKS = {
     "too_few_scored": "enough rows were scored",
     "unknown_slice": "every slice has limits",
 }
-_BEFORE_ROWS = ("policy", "contract", "empty")
+_BEFORE_ROWS = ("policy", "expired", "contract", "empty")
 _SLICE_CHECKS = {
     "failed": "rows reach the limit",
     "pass_rate": "the pass rate clears its minimum",

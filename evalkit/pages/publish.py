@@ -40,7 +40,7 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "as_of": result.as_of.isoformat(),
         "findings": list(result.warnings),
     }
-    extra = {"outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2), "summary.md": render_summary(facts)}
+    extra: dict[str, bytes | str] = {"outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2), "summary.md": render_summary(facts)}
     return _finish(writer, manifest, facts, extra)
 
 
@@ -58,7 +58,7 @@ def score_to_run(
         raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
     scorer = Scorer(metric, feeds)
     with RunWriter(folder) as writer:
-        streamed = stream_cases(cases, scorer, None, writer.write, restart=writer.restart, on_rows=on_rows)
+        streamed = stream_cases(cases, scorer, None, writer, on_rows=on_rows)
         manifest = _manifest(metric, cases, streamed.ledger) | {
             "metric": _metric_facts(metric),
             "cases_sha256": sha256_file(cases),

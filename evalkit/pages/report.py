@@ -20,10 +20,13 @@ from evalkit.pages.report_rows import report_row
 from evalkit.pages.selection import Selection, Tally, select_rows
 from evalkit.pages.strips import HEIGHT, WIDTH, Strip, strip_of
 from evalkit.pages.wording import (
+    OUTCOME_WORDS,
     baseline_lines,
     case_name,
     counts_sentence,
     headline,
+    knife_edges,
+    labelled_lines,
     ledger_rows,
     limit_words,
     ordered_blockers,
@@ -36,7 +39,7 @@ __all__ = ["render_report"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_STEPS = 7
-_MOST_BLOCKED = 50
+_MOST_BLOCKED = 10
 """Rows linked under one blocker; the list of rows below holds them all."""
 
 # A manifest holds what is known, a policy what was written; templates meet the rest as None, and a typo as a fault.
@@ -89,9 +92,12 @@ def render_report(run: Run, facts: Mapping[str, Any] | None) -> str:
         notes=policy_notes(facts) if facts else [],
         warnings=facts["warnings"] if facts else manifest.get("findings", []),
         baseline=baseline_lines(facts["baseline"]) if facts and facts["baseline"] else [],
+        labelled=labelled_lines(facts.get("labelled", ())) if facts else [],
         days_left=_days_left(facts),
         slices=[_slice_view(name, tally, manifest) for name, tally in selection.tallies.items()],
         rows=[report_row(record) for record in selection.rows],
+        sentences=_sentences(facts),
+        edges=knife_edges(facts["blockers"]) if facts else [],
         selection=selection,
         filters=_filters(selection),
         shown_lines={record.line for record in selection.rows},
@@ -113,6 +119,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.globals |= {
+        "outcome_words": OUTCOME_WORDS,
         "case_name": case_name,
         "chart": {"width": WIDTH, "height": HEIGHT},
         "counts_sentence": counts_sentence,
@@ -148,6 +155,12 @@ def _days_left(facts: Mapping[str, Any] | None) -> int | None:
     if facts is None or last_day is None:
         return None
     return (date.fromisoformat(last_day) - date.fromisoformat(facts["as_of"])).days
+
+
+def _sentences(facts: Mapping[str, Any] | None) -> dict[int, str]:
+    """Return what the triage says of each blocked row, by line."""
+    blockers = facts["blockers"] if facts else []
+    return {row["line"]: row["sentence"] for blocker in blockers for row in blocker["rows"] if row.get("sentence")}
 
 
 def _filters(selection: Selection) -> dict[str, list[str]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
-
-import orjson
 
 from evalkit.pages.wording import relation
 from evalkit.scoring.records import Record, is_knife_edge
@@ -124,6 +123,8 @@ def field_of(name: str, value: Any) -> Field:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         more = len(value) - MOST_ITEMS
         return Field(name, [cut(item) for item in value[:MOST_ITEMS]], "", f"{more} more" if more > 0 else "")
+    if isinstance(value, Mapping) and value:
+        return Field(name, [], cut("\n".join(f"{key}: {_json(item)}" for key, item in value.items())), "")
     return Field(name, [], cut(_json(value)), "")
 
 
@@ -151,7 +152,8 @@ def marked(text: str, quotes: Sequence[tuple[str, str]]) -> list[Piece]:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() if value != {} else "{}"
+    """Return compact JSON; a text stands for itself."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _list(value: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Rows as people read them: which come first, which match a filter, and what one row says. Pure functions of records."""
+"""Rows as people read them: which come first, which match a filter, what one says. Pure functions of records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit.contract import Contract
 from evalkit.contract.words import Better
+from evalkit.decisions.triage import missing_claims, needs_triage, triage
 from evalkit.pages.plain import plain, shown
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
@@ -14,7 +16,7 @@ from evalkit.scoring.retention import is_kept_in_full
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ANY", "NONE", "Part", "choices", "matching", "reading_order", "row_parts", "rows_frame"]
+__all__ = ["ANY", "NONE", "Part", "choices", "matching", "reading_order", "row_parts", "row_text", "rows_frame"]
 
 ANY, NONE = "", "none"
 """Filter values that no field has: no slice is blank, and no decision is called none."""
@@ -102,7 +104,7 @@ def rows_frame(records: Sequence[Record], *, most: int | None = None) -> pd.Data
             "value": _column([record.value for record in taken]),
             "minimum": _column([record.minimum for record in taken]),
             "missing": [", ".join(_missing(record)) for record in taken],
-            "owner": pd.array([record.owner for record in taken], dtype="string"),
+            "owner": [record.owner or "" for record in taken],
             "reason": [plain(record.reason, newline=" ") for record in taken],
         }
     )
@@ -129,20 +131,37 @@ def _missing(record: Record) -> list[str]:
 # --- one row ---------------------------------------------------------------------------------------------------------
 
 
-def row_parts(record: Record) -> list[Part]:
-    """Return what a row says, from the verdict down to its evidence: enough to reach the same missing evidence and the
-    same owner as the author would.
+def row_parts(record: Record, contract: Contract | None = None) -> list[Part]:
+    """Return what a row says, from the verdict down to its evidence.
+
+    Enough for somebody who did not write the metric to reach the same missing evidence and the same owner.
+
+    Parameters
+    ----------
+    record : Record
+    contract : Contract, optional
+        The metric's; it says what may be missing, and who owns which diagnosis.
     """
     parts = [
         Part("Row", _head(record)),
         Part("Verdict", _verdict(record)),
         Part("Reason", _prose(record.reason) or "none given"),
         Part("Missing", _missing_text(record)),
+        Part("What happened", _diagnosis(record, contract)),
         Part("Owner", record.owner or "nobody: nothing to mend"),
         *[Part(f"Input {plain(name)}", _prose(value), True) for name, value in (record.inputs or {}).items()],
         *_evidence_parts(record.evidence),
     ]
     return [part for part in parts if part.text]
+
+
+def row_text(record: Record, contract: Contract | None = None) -> str:
+    """Return what a row says as plain text: the explorer's card without the explorer."""
+    return "\n\n".join(f"{part.title}\n{_indented(part.text)}" for part in row_parts(record, contract))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
 def _head(record: Record) -> str:
@@ -159,6 +178,13 @@ def _verdict(record: Record) -> str:
         return f"{value}, not decided: no policy covers the row"
     against = f" against {record.minimum!r}" if record.minimum is not None else ""
     return f"{record.decision}: {value}{against} (policy {plain(str(record.policy_version))})"
+
+
+def _diagnosis(record: Record, contract: Contract | None) -> str:
+    if not needs_triage(record) and not missing_claims(record):
+        return ""
+    found = triage(record, contract)
+    return "\n".join(plain(sentence) for sentence in [f.sentence for f in found.findings] or [found.sentence])
 
 
 def _missing_text(record: Record) -> str:
@@ -196,7 +222,8 @@ def _evidence_text(key: str, value: Any) -> str:
 def _prose(value: Any) -> str:
     """Write a JSON value as lines a person reads."""
     if not is_kept_in_full(value):
-        return f"kept as {'an excerpt' if value['excerpt'] else 'a hash'} only: {plain(value['excerpt'] or value['sha256'])}"
+        kind = "an excerpt" if value["excerpt"] else "a hash"
+        return f"kept as {kind} only: {plain(value['excerpt'] or value['sha256'])}"
     if isinstance(value, str):
         return _cut(plain(value, newline="\n"))
     if isinstance(value, Mapping):

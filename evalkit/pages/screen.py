@@ -14,6 +14,7 @@ from evalkit.pages.wording import (
     counts_sentence,
     headline,
     knife_edges,
+    labelled_lines,
     ledger_rows,
     ordered_blockers,
     policy_notes,
@@ -57,13 +58,14 @@ def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:
         yield ""
         for line in baseline_lines(facts["baseline"]):
             yield from _wrapped(line, hang="  ")
+    yield from _notes("labels", labelled_lines(facts.get("labelled", ())), gap=True)
     yield from _notes("knife edge", knife_edges(facts["blockers"]), gap=True)
     yield from _notes("warning", facts["warnings"], gap=True)
     yield from _notes("note", policy_notes(facts), gap=True)
     yield ""
     outcome, _, why = headline(facts).partition(":")
     yield from _wrapped(f"{outcome.upper()} (exit code {facts['exit_code']}):{why}")
-    yield f"outcome hash {facts['outcome_hash']}"
+    yield f"outcome {facts['outcome_hash']}"
     yield from _where(report)
 
 
@@ -84,7 +86,8 @@ def _blocker(number: int, blocker: Mapping[str, Any]) -> Iterator[str]:
         yield from _wrapped(
             f"    {case_name(row)} (line {row['line']}): {relation(row['value'], row['minimum'])}", hang="      "
         )
-        yield from _wrapped(f"      {row['reason']}", hang="      ", most=_REASON_LINES)
+        for text in filter(None, (row["reason"], row.get("sentence"))):
+            yield from _wrapped(f"      {text}", hang="      ", most=_REASON_LINES)
     if (more := blocker["count"] - EXAMPLES) > 0:
         yield f"    and {more} more (--json FILE or --run DIR keeps all {blocker['count']})"
 

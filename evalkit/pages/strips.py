@@ -11,7 +11,7 @@ from evalkit.pages.selection import Tally
 
 __all__ = ["BINS", "HEIGHT", "WIDTH", "Bar", "Rule", "Strip", "strip_of"]
 
-WIDTH, HEIGHT = 640, 96
+WIDTH, HEIGHT = 640, 72
 """Of the drawing area, in the units of the picture."""
 
 BINS = 20

@@ -13,6 +13,7 @@ from evalkit.pages.wording import (
     case_name,
     headline,
     knife_edges,
+    labelled_lines,
     ledger_rows,
     ordered_blockers,
     policy_notes,
@@ -66,6 +67,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from _ledger(facts["ledger"])
     if facts["baseline"]:
         yield from _section("Against the baseline", baseline_lines(facts["baseline"]))
+    yield from _section("Against the labels", labelled_lines(facts.get("labelled", ())))
     yield from _section("Knife edges", knife_edges(facts["blockers"]))
     yield from _section("Warnings", facts["warnings"])
     yield from _excused(facts)
@@ -107,7 +109,8 @@ def _blockers(blockers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _examples(blocker: Mapping[str, Any]) -> Iterator[list[str]]:
     for row in blocker["rows"][:EXAMPLES]:
-        cells = [case_name(row), str(row["line"]), row["slice"], relation(row["value"], row["minimum"]), row["reason"]]
+        why = "; ".join(filter(None, (row["reason"], row.get("sentence"))))
+        cells = [case_name(row), str(row["line"]), row["slice"], relation(row["value"], row["minimum"]), why]
         yield [markdown_text(cell) for cell in [*cells, row["owner"] or blocker["owner"]]]
 
 

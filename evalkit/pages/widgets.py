@@ -9,9 +9,9 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from evalkit.contract.words import Better
+from evalkit.contract import Contract
 from evalkit.pages.plain import plain, shown
-from evalkit.pages.row_view import ANY, Part, choices, matching, reading_order, row_parts
+from evalkit.pages.row_view import ANY, Part, choices, matching, row_parts
 from evalkit.scoring.records import Record
 
 __all__ = ["PAGE_SIZE", "RowExplorer", "card_html"]
@@ -30,18 +30,18 @@ _STYLE = """<style>
 
 
 class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no types
-    """Rows to filter and to read; opens on the row that most needs reading.
+    """Rows to filter and to read; opens on the first one.
 
-    What is filtered stands in the traits ``by_state``, ``by_decision``, ``by_slice``, ``by_text`` and ``page``, which the
-    controls follow and set. ``found`` says how many rows match, ``chosen`` which one is shown (a position in `rows`);
-    ``row_list.value`` chooses.
+    What is filtered stands in the traits ``by_state``, ``by_decision``, ``by_slice``, ``by_text`` and ``page``, which
+    the controls follow and set. ``found`` says how many rows match, ``chosen`` which one is shown (a position in
+    `rows`); ``row_list.value`` chooses.
 
     Parameters
     ----------
     records : sequence of Record
-        Judged rows.
-    better : {"higher", "lower"}
-        Which end of the values is listed first.
+        Judged rows, in the order in which they are to be listed (`evalkit.pages.row_view.reading_order`).
+    contract : Contract, optional
+        The metric's, for who owns which diagnosis.
     """
 
     by_state = traitlets.Unicode(ANY)
@@ -52,8 +52,9 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
     chosen = traitlets.Int(None, allow_none=True, help="Position of the chosen row; None where nothing matches.")
     found = traitlets.Int(0, help="How many rows match.")
 
-    def __init__(self, records: Sequence[Record], better: Better = "higher") -> None:
-        self.rows = reading_order(records, better)
+    def __init__(self, records: Sequence[Record], contract: Contract | None = None) -> None:
+        self.rows = list(records)
+        self._contract = contract
         self._matches: list[int] = []
         self.state_filter = _filter("State", choices(records, "state"))
         self.decision_filter = _filter("Decision", choices(records, "decision"))
@@ -61,17 +62,19 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
         self.text_filter = ipywidgets.Text(
             description="Find", placeholder="case id or reason", style={"description_width": "4em"}
         )
-        self.row_list = ipywidgets.Select(rows=20, layout={"width": "100%", "height": "27em"})
+        self.row_list = ipywidgets.Select(rows=20, layout={"width": "99%", "height": "27em"})
         self.row_list.aria_label = "Rows"
         self.back = ipywidgets.Button(description="Previous", layout={"width": "7em"})
         self.forward = ipywidgets.Button(description="Next", layout={"width": "7em"})
         self.count = ipywidgets.HTML()
         self.card = ipywidgets.HTML(layout={"flex": "1 1 60%", "min_width": "20em"})
         left = ipywidgets.VBox(
-            [self.row_list, ipywidgets.HBox([self.back, self.forward])], layout={"flex": "1 1 40%", "min_width": "18em"}
+            [self.row_list, ipywidgets.HBox([self.back, self.forward])],
+            layout={"flex": "1 1 40%", "min_width": "18em", "margin": "0 0.8em 0 0"},
         )
         bar = ipywidgets.HBox(
-            [self.state_filter, self.decision_filter, self.slice_filter, self.text_filter], layout={"flex_flow": "row wrap"}
+            [self.state_filter, self.decision_filter, self.slice_filter, self.text_filter],
+            layout={"flex_flow": "row wrap"},
         )
         super().__init__([ipywidgets.HTML(_STYLE), bar, self.count, ipywidgets.HBox([left, self.card])])
         self.add_class("evalkit-explorer")
@@ -123,7 +126,7 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
             self._show()
 
     def _show(self, _change: Any = None) -> None:
-        self.card.value = card_html([] if self.chosen is None else row_parts(self.rows[self.chosen]))
+        self.card.value = card_html([] if self.chosen is None else row_parts(self.rows[self.chosen], self._contract))
 
 
 def card_html(parts: Sequence[Part]) -> str:

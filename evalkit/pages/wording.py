@@ -17,6 +17,7 @@ __all__ = [
     "counts_sentence",
     "headline",
     "knife_edges",
+    "labelled_lines",
     "ledger_rows",
     "limit_words",
     "ordered_blockers",
@@ -107,11 +108,12 @@ def headline(facts: Mapping[str, Any] | None) -> str:
     row = _ledger_row("blocking rows", facts["ledger"]["blocking"])
     decided = row.passed + row.failed + row.review
     of = f"of {decided} decided blocking rows"
-    reasons = sum(blocker["outcome"] == facts["outcome"] for blocker in facts["blockers"])
+    kinds = [blocker["kind"] for blocker in facts["blockers"] if blocker["outcome"] == facts["outcome"]]
+    rows_fail = row.failed and {"failed", "pass_rate"} & set(kinds)
     why = {
         "passed": f"{row.passed} {of} pass" + ("" if row.passed == decided else "; the policy excuses the others"),
-        "quality_failed": f"{row.failed} {of} fail" if row.failed else f"{_number(reasons, 'limit')} not met",
-        "incomplete": f"this run cannot be judged, for {_number(reasons, 'reason')}",
+        "quality_failed": f"{row.failed} {of} fail" if rows_fail else f"{_number(len(kinds), 'limit')} not met",
+        "incomplete": f"this run cannot be judged, for {_number(len(kinds), 'reason')}",
         "review_required": f"{row.review} {of} need a person" if row.review else "a person must decide",
     }
     return f"{words}: {why[facts['outcome']]}"
@@ -162,6 +164,19 @@ def baseline_lines(compared: Mapping[str, Any]) -> list[str]:
     ]
     appeared = [f"{compared['appeared']} rows that the baseline did not have"] if compared["appeared"] else []
     return [f"against baseline {compared['run_id']}: {test}", *lines, *appeared]
+
+
+def labelled_lines(labelled: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say for each slice with label limits how its decisions compare with the labels, and out of how many rows."""
+    kinds = {
+        "false_passes": "bad rows that pass", "false_fails": "good rows that fail",
+        "unlabelled": "rows without a label that fits", "conflicts": "rows whose reviewers disagree",
+    }  # fmt: skip
+    return [
+        f"{found['slice']}, against {_number(found['n'], 'labelled row')}: "
+        + "; ".join(f"{words}: {_ids(found[kind])}" for kind, words in kinds.items())
+        for found in labelled
+    ]
 
 
 def _ids(case_ids: list[str], most: int = 5) -> str:

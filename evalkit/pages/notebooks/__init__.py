@@ -7,7 +7,7 @@ What a page calls is exported here; what runs and builds pages is in the modules
 from evalkit.pages.notebooks.judged import (
     Example,
     Judged,
-    contract_frame,
+    contract_markdown,
     judge,
     open_metric,
     resolutions,
@@ -23,7 +23,7 @@ __all__ = [
     "Judged",
     "NotPassed",
     "NotebookPage",
-    "contract_frame",
+    "contract_markdown",
     "hidden_by_average",
     "judge",
     "lenient_frame",

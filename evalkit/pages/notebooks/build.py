@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.contract import EvalkitError
+from evalkit.pages.notebooks.nbfile import notebook_text
 from evalkit.pages.notebooks.sources import code_cells, stable_ids
 from evalkit.scoring.run import write_whole
 
@@ -87,7 +88,7 @@ def _output_problems(output: Any) -> Iterator[str]:
         if not (kind.startswith("text/") or kind == "image/png"):
             yield f"it shows {kind}, which a static page cannot"
     html = str(data.get("text/html", ""))
-    rows = html.count("<tr") - html.count("<thead>")
+    rows = html.rpartition("<tbody>")[2].count("<tr")
     if rows > MOST_TABLE_ROWS:
         yield f"its table has {rows} rows; at most {MOST_TABLE_ROWS}"
     if "<script" in html or "</style>" in html.replace("</style>", "", html.count("<style scoped>")):
@@ -116,7 +117,4 @@ def build_page(page: NotebookNode, target: Path) -> bool:
 
 
 def _bytes(page: NotebookNode) -> bytes:
-    import nbformat
-
-    text: str = nbformat.writes(page)
-    return text.encode() + (b"" if text.endswith("\n") else b"\n")
+    return notebook_text(page).encode()

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.contract import EvalkitError, Outcome
 from evalkit.pages.notebooks.build import build_page, normalised
-from evalkit.pages.notebooks.execute import Executed, Job, execute
+from evalkit.pages.notebooks.execute import Executed, Job, execute, warm_up
 from evalkit.pages.notebooks.figures import accept, differences, read_expected
+from evalkit.pages.notebooks.nbfile import notebook_text
 from evalkit.pages.notebooks.parameters import declared_in, read_parameters, split_pairs
 from evalkit.pages.notebooks.sources import Source, code_cells, find_sources, read_source, tag_problem
 from evalkit.pages.notebooks.verdict import Check, Verdict, verdict_of
 from evalkit.pages.progress import counting
 from evalkit.scoring.run import new_run_id, write_whole
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 __all__ = ["NotebookOptions", "NotebooksDone", "run_notebooks"]
 
@@ -73,7 +77,9 @@ def run_notebooks(names: Sequence[str], options: NotebookOptions) -> NotebooksDo
     if given and (options.accept or options.build):
         msg = f"--{'accept' if options.accept else 'build'} works on a run with default parameters; -p was given"
         raise EvalkitError(msg, do="leave -p out")
-    planned = [_plan(source, given, options) for source in find_sources(names)]
+    sources = find_sources(names)
+    warm_up()
+    planned = [_plan(source, given, options) for source in sources]
     executed: dict[str, Executed] = {}
     with counting("notebooks done") as done:
         jobs = [item.job for item in planned if item.job]
@@ -125,15 +131,13 @@ def _judge(item: _Planned, executed: dict[str, Executed], options: NotebookOptio
     if is_default and verdict.facts is not None:
         checks += _figures(item.source, verdict.facts, options)
         is_sound = not any(check.outcome for check in checks)
-        if options.build and item.source.path.suffix == ".py":
-            checks.append(_built(item.source, verdict, is_sound=is_sound))
+        if options.build and item.source.path.suffix == ".py" and verdict.page is not None:
+            checks.append(_built(item.source, verdict.page, is_sound=is_sound))
     return verdict._replace(checks=tuple(checks))
 
 
-def _keep(page: Any, path: Path) -> None:
-    import nbformat
-
-    write_whole(path, nbformat.writes(normalised(page)))
+def _keep(page: NotebookNode, path: Path) -> None:
+    write_whole(path, notebook_text(normalised(page)))
 
 
 def _figures(source: Source, facts: Any, options: NotebookOptions) -> Iterator[Check]:
@@ -148,19 +152,19 @@ def _figures(source: Source, facts: Any, options: NotebookOptions) -> Iterator[C
     said = "; ".join(str(difference) for difference in found)
     if options.accept and (found or expected is None):
         accept(path, source.name, facts["outcome"], facts["figures"], expected)
-        yield Check("figures", Outcome.passed, f"accepted: {said or f'{len(facts["figures"])} new figures'}")
+        yield Check("figures", Outcome.passed, "accepted: " + (said or f"{len(facts['figures'])} new"))
     elif found:
         yield Check("figures", Outcome.quality_failed, said)
     else:
         yield Check("figures", Outcome.passed, f"{len(facts['figures'])} of {len(facts['figures'])} as expected")
 
 
-def _built(source: Source, verdict: Verdict, *, is_sound: bool) -> Check:
+def _built(source: Source, page: NotebookNode, *, is_sound: bool) -> Check:
     if not is_sound:
         return Check("page", Outcome.passed, "not built: the checks above come first")
     target = source.path.with_suffix(".ipynb")
     try:
-        is_new = build_page(verdict.page, target)
+        is_new = build_page(page, target)
     except EvalkitError as error:
         return Check("page", Outcome.incomplete, str(error))
     return Check("page", Outcome.passed, f"{target.name} {'rebuilt' if is_new else 'unchanged'}")

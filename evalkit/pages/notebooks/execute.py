@@ -9,16 +9,20 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
+from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit.pages.notebooks.nbfile import notebook_text, parse_notebook
 from evalkit.pages.notebooks.page import CELLS_VARIABLE, OUT_VARIABLE, RUN_VARIABLE
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-__all__ = ["Executed", "Job", "execute"]
+__all__ = ["Executed", "Job", "execute", "warm_up"]
+
+_IS_POSIX = os.name == "posix"
 
 _PAGE, _LOG = "page.ipynb", "log.txt"
 
@@ -72,11 +76,7 @@ def execute(
     on_tick : callable, optional
         Told, several times a second, how many notebooks have ended since the last call.
     """
-    # A fresh process per notebook would spend two seconds on importing papermill; the fork server does that once,
-    # while it, unlike this process, holds no threads that a fork would cut off.
-    context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-    if os.name == "posix":
-        context.set_forkserver_preload(["papermill", "evalkit.pages.notebooks.execute"])
+    context = _context()
     waiting, running = list(jobs), list[_Running]()
     with tempfile.TemporaryDirectory(prefix="evalkit-notebooks-") as scratch:
         try:
@@ -95,12 +95,27 @@ def execute(
                 item.process.join()
 
 
-def _start(context: Any, job: Job, scratch: Path) -> _Running:
-    import nbformat
+def warm_up() -> None:
+    """Start the process that notebooks are forked from: it imports papermill while this one reads the sources."""
+    if _IS_POSIX:
+        _context()
+        ensure_running()
 
+
+def _context() -> Any:
+    if not _IS_POSIX:
+        return multiprocessing.get_context("spawn")
+    # A fresh process per notebook would spend two seconds on importing papermill; the fork server does that once, and,
+    # unlike this process, it holds no threads that a fork would cut off.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["papermill", "evalkit.pages.notebooks.execute"])
+    return context
+
+
+def _start(context: Any, job: Job, scratch: Path) -> _Running:
     folder = Path(tempfile.mkdtemp(dir=scratch))
     source = folder / "source.ipynb"
-    nbformat.write(job.notebook, source)
+    source.write_text(notebook_text(job.notebook), encoding="utf-8")
     environment = {key: value for key, value in os.environ.items() if key != "JPY_SESSION_NAME"}
     environment |= {
         RUN_VARIABLE: job.run_id,
@@ -119,8 +134,6 @@ def _is_late(item: _Running, timeout: float) -> bool:
 
 
 def _end(item: _Running, timeout: float) -> Executed:
-    import nbformat
-
     fault = None
     if item.process.is_alive():
         # The kernel watches its parent and ends with it.
@@ -130,7 +143,7 @@ def _end(item: _Running, timeout: float) -> Executed:
     seconds = time.monotonic() - item.since
     page = None
     with contextlib.suppress(OSError, ValueError):
-        page = nbformat.read(item.folder / _PAGE, as_version=4)
+        page = parse_notebook(item.folder / _PAGE)
     if fault is None and item.process.exitcode != 0:
         fault = _last_words(item.folder / _LOG) or f"its process ended with code {item.process.exitcode}"
     return Executed(item.job, page, fault, seconds)
@@ -139,7 +152,8 @@ def _end(item: _Running, timeout: float) -> Executed:
 def _last_words(log: Path) -> str:
     with contextlib.suppress(OSError):
         lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-        return lines[-1].strip()[:300] if lines else ""
+        last = lines[-1].strip()[:300] if lines else ""
+        return "the kernel died" if "DeadKernelError" in last else last
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
@@ -12,15 +13,17 @@ from evalkit.cases.locate import locate
 from evalkit.contract import Metric
 from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
 from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
-from evalkit.pages.row_view import reading_order, rows_frame
+from evalkit.pages.plain import plain
+from evalkit.pages.row_view import reading_order, row_text, rows_frame
 from evalkit.pages.screen import gate_screen
 from evalkit.scoring.load import load_metric
 from evalkit.scoring.records import Record
 
 if TYPE_CHECKING:
     import pandas as pd
+    from IPython.display import Markdown
 
-__all__ = ["Example", "Judged", "contract_frame", "judge", "open_metric", "resolutions", "worked_example"]
+__all__ = ["Example", "Judged", "contract_markdown", "judge", "open_metric", "resolutions", "worked_example"]
 
 _CLAIMS = ("required_claim_ids", "supported_claim_ids")
 
@@ -45,6 +48,24 @@ class Judged(NamedTuple):
     def frame(self, *, most: int | None = None) -> pd.DataFrame:
         """Return the rows as a frame: all of them in input order, or the `most` that should be read first."""
         return rows_frame(self.records) if most is None else rows_frame(self.in_order(), most=most)
+
+    def row_text(self, position: int) -> str:
+        """Return all that one row says, as plain text; `position` counts in reading order, from 0."""
+        rows = self.in_order()
+        return (
+            row_text(rows[position], self.result.metric.contract)
+            if position < len(rows)
+            else f"there are only {len(rows)} rows"
+        )
+
+    def bounds(self) -> dict[str, float]:
+        """Return the policy's minimum (or maximum) by slice, for those that have one."""
+        policy = self.result.policy
+        found = {
+            name: limits.minimum if limits.minimum is not None else limits.maximum
+            for name, limits in (policy.slices if policy else {}).items()
+        }
+        return {name: bound for name, bound in found.items() if bound is not None}
 
     def screen(self) -> str:
         """Return what ``evalkit gate`` prints about these rows."""
@@ -87,12 +108,15 @@ def judge(metric: Metric, cases: Path | str, policy: Path | str, as_of: str = ""
     return Judged(result, tuple(kept.records))
 
 
-def contract_frame(metric: Metric) -> pd.DataFrame:
-    """Return the four questions of a contract with their answers, unanswered ones included."""
-    import pandas as pd
+def contract_markdown(metric: Metric) -> Markdown:
+    """Return the four questions of a contract with their answers, unanswered ones included, for a notebook to show."""
+    from IPython.display import Markdown
 
     if metric.contract is None:
-        rows = [(question, "not answered: evalkit.attach(metric, Contract(...))") for question in metric.unanswered()]
+        rows = [
+            (f"{question}?", "not answered; evalkit.attach(metric, Contract(...)) answers it")
+            for question in metric.unanswered()
+        ]
     else:
         contract = metric.contract
         rows = [
@@ -103,7 +127,13 @@ def contract_frame(metric: Metric) -> pd.DataFrame:
             ("Who reads the score?", contract.consumed_by),
             ("What can it not establish?", contract.cannot_establish),
         ]
-    return pd.DataFrame(rows, columns=["question", "answer"])
+    text = "\n".join(f"- **{_inert(question)}** {_inert(answer)}" for question, answer in rows)
+    return Markdown(text)  # type: ignore[no-untyped-call] # IPython ships types for a part only
+
+
+def _inert(text: str) -> str:
+    """Return text that Markdown shows as it is written."""
+    return re.sub(r"([\\`*\[\]<>#|])", r"\\\1", plain(text, newline=" "))
 
 
 class Example(NamedTuple):
@@ -132,7 +162,7 @@ def worked_example(judged: Judged) -> Example:
 
 def resolutions(judged: Judged) -> list[Resolution]:
     """Return, slice by slice, which thresholds differ on these rows; nothing for labels and rankings."""
-    metric, policy = judged.result.metric, judged.result.policy
+    metric, bounds = judged.result.metric, judged.bounds()
     if not judged.is_numeric:
         return []
     reviewed = metric.contract.reviewed if metric.contract else ()
@@ -141,11 +171,11 @@ def resolutions(judged: Judged) -> list[Resolution]:
         rows = [record for record in judged.records if record.slice == name and record.state == "scored"]
         sizes = Counter(denominator_of(record.detail, record.inputs, reviewed) for record in rows)
         sizes.pop(None, None)
-        limits = policy.slices.get(name) if policy else None
-        threshold = (limits.minimum if limits.minimum is not None else limits.maximum) if limits else None
         numbers = {float(value): n for value, n in values.counts.items()}
         better = metric.contract.better if metric.contract else "higher"
         found.append(
-            resolution_of(name, numbers, {k: n for k, n in sizes.items() if k}, threshold=threshold, better=better)
+            resolution_of(
+                name, numbers, {k: n for k, n in sizes.items() if k}, threshold=bounds.get(name), better=better
+            )
         )
     return found

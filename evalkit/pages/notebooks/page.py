@@ -10,7 +10,7 @@ The same three calls serve a page under ``evalkit notebooks``, under plain paper
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -22,7 +22,7 @@ from evalkit.cases.locate import locate
 from evalkit.contract import EvalkitError, Outcome
 from evalkit.decisions.gate import GateResult, facts_of
 from evalkit.pages.notebooks.parameters import declared_types, injected_names, value_problems
-from evalkit.scoring.run import new_run_id, write_whole
+from evalkit.scoring.run import installed_versions, new_run_id, write_whole
 
 __all__ = ["CELLS_VARIABLE", "OUT_VARIABLE", "RUN_VARIABLE", "Conclusion", "NotPassed", "NotebookPage", "open_page"]
 
@@ -67,6 +67,8 @@ class NotebookPage:
     """Code cells of the page; ``None`` where nobody counted them because it is run by hand."""
     is_open: bool
     """Whether a person has the page open, so that a widget has someone to serve."""
+    warnings: list[str] = field(default_factory=list)
+    """What did not work on the page without touching the rows: written to the outcome file."""
 
     def finish(
         self, concluded: GateResult | Conclusion, figures: Mapping[str, float | int | str | None] | None = None
@@ -81,6 +83,7 @@ class NotebookPage:
         """
         facts = _facts(concluded, self)
         facts["figures"] = {**facts["figures"], **(figures or {})}
+        facts["warnings"] = [*facts.get("warnings", []), *self.warnings]
         facts |= {"cells_total": self.cells_total, "cells_run": len([source for source in _inputs() if source.strip()])}
         _write(self.outcome_file, facts)
         lines = [facts["outcome"], *_reasons(concluded), f"The outcome file: {_place(self.outcome_file)}"]
@@ -88,20 +91,37 @@ class NotebookPage:
             raise NotPassed([f"{lines[0]} (exit code {facts['exit_code']})", *lines[1:]])
         print("\n".join(lines))  # noqa: T201 - the last cell's output
 
+    def versions(self) -> str:
+        """Return what the figures of this page may depend on."""
+        return ", ".join(f"{name} {version}" for name, version in installed_versions().items() if version)
 
     def enable_charts(self, renderer: str = "auto") -> None:
         """Choose how altair draws: pictures where nobody looks, charts that answer the mouse where somebody does.
 
         Neither fetches anything from the web, which altair's own default does.
         """
-        import altair as alt
+        from evalkit.pages.charts import use_renderer
 
         if renderer not in ("auto", "png", "jupyter"):
             self.finish(_incomplete([f"renderer must be auto, png or jupyter; got {renderer!r}"]))
-        if renderer == "jupyter" or (renderer == "auto" and self.is_open):
-            alt.renderers.enable("jupyter", offline=True)
-        else:
-            alt.renderers.enable("png", scale_factor=1)
+        use_renderer(("jupyter" if self.is_open else "png") if renderer == "auto" else renderer)
+
+    def draw(self, chart: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Return a chart, or a line that says why there is none: a fault in a picture never changes the verdict.
+
+        Parameters
+        ----------
+        chart : callable
+            A function of `evalkit.pages.charts`, called with the rest.
+        """
+        try:
+            drawn = chart(*args, **options)
+            drawn.to_dict()  # where altair would find too many rows or an unfit column, and show nothing
+        except Exception as fault:  # noqa: BLE001 - whatever it is, the rows have been judged and their numbers stand
+            sentence = f"{getattr(chart, '__name__', 'a chart')} was not drawn: {type(fault).__name__}: {fault}"
+            self.warnings.append(sentence)
+            return sentence
+        return drawn
 
 
 def _incomplete(sentences: Sequence[str]) -> Conclusion:

@@ -6,11 +6,12 @@ import ast
 import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.contract import EvalkitError
+from evalkit.pages.notebooks.nbfile import notebook_text
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -49,12 +50,11 @@ def declared_in(notebook: NotebookNode) -> list[Declared]:
         Where that differs from what Python reads: papermill passes over a line it cannot parse, and would then
         take its parameter for an unknown one.
     """
-    import nbformat
     from papermill import inspect_notebook
 
     with tempfile.TemporaryDirectory(prefix="evalkit-notebook-") as folder:
         path = Path(folder) / "source.ipynb"
-        nbformat.write(notebook, path)
+        path.write_text(notebook_text(notebook), encoding="utf-8")
         found: Mapping[str, Mapping[str, Any]] = inspect_notebook(str(path))
     tagged = [cell.source for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     written = [name for source in tagged[:1] for name in _assigned(source)]
@@ -154,7 +154,12 @@ def _read_float(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-_READERS = {"bool": _read_bool, "int": _read_int, "float": _read_float, "str": lambda text: text}
+_READERS: Mapping[str, Callable[[str], Value | None]] = {
+    "bool": _read_bool,
+    "int": _read_int,
+    "float": _read_float,
+    "str": lambda text: text,
+}
 
 
 def _nearest(name: str, known: Mapping[str, Declared]) -> str:
@@ -181,7 +186,7 @@ def declared_types(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def injected_names(inputs: Sequence[str]) -> list[str]:
-    """Return the names assigned by papermill's own cell, which it writes for any ``-p``, declared or not.
+    r"""Return the names assigned by papermill's own cell, which it writes for any ``-p``, declared or not.
 
     >>> injected_names(["limit: float = 0.8", "# Parameters\\ntreshold = 0.95\\n"])
     ['treshold']

@@ -23,7 +23,7 @@ _QUIET = {"parameters", "cells", "outcome file", "outcome"}
 def notebooks_screen(done: NotebooksDone) -> str:
     """Return the text for a terminal: a line per notebook, then what stands in its way, then where its page is."""
     width = max([len(verdict.name) for verdict in done.verdicts], default=0)
-    lines = []
+    lines: list[str] = []
     for verdict, path in zip(done.verdicts, done.pages, strict=True):
         lines += _notebook_lines(verdict, path, width)
     passed = sum(verdict.outcome is Outcome.passed for verdict in done.verdicts)
@@ -103,5 +103,5 @@ def notebooks_junit(done: NotebooksDone) -> bytes:
                 case.result = [kind(plain(check.sentence), check.outcome.name)]
             suite.add_testcase(case)
         xml.add_testsuite(suite)
-    raw: bytes = xml.tostring()
+    raw: bytes = xml.tostring()  # type: ignore[no-untyped-call] # junitparser ships types for a part only
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + raw + b"\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.cases.locate import project_folder
-from evalkit.contract import EvalkitError
+from evalkit.contract import EvalkitError, sha256_text
+from evalkit.pages.notebooks.nbfile import upgraded
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -71,7 +72,6 @@ def _find(name: str, known: Sequence[Path]) -> Path:
 def read_source(path: Path) -> NotebookNode:
     """Read a notebook without outputs, under the kernel of this Python, with cell ids that follow from its text."""
     import jupytext
-    import nbformat
 
     try:
         notebook = jupytext.read(
@@ -80,7 +80,7 @@ def read_source(path: Path) -> NotebookNode:
     except Exception as error:  # jupytext and nbformat raise a dozen kinds for a file that is not theirs
         msg = f"cannot be read as a notebook: {error}"
         raise EvalkitError(msg, where=str(path)) from error
-    notebook = nbformat.v4.upgrade(notebook)
+    notebook = upgraded(notebook)
     notebook.metadata.setdefault("kernelspec", dict(_KERNEL))
     for cell in code_cells(notebook, blank=True):
         cell.outputs, cell.execution_count = [], None
@@ -95,8 +95,6 @@ def code_cells(notebook: NotebookNode, *, blank: bool = False) -> list[NotebookN
 
 def stable_ids(notebook: NotebookNode) -> None:
     """Give each cell an id made of its text, so that building a page twice gives the same file."""
-    from evalkit.contract import sha256_text
-
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         stem = sha256_text(cell.cell_type + cell.source)[7:15]

@@ -89,11 +89,17 @@ def _cells_problem(executed: Executed, cells: list[NotebookNode]) -> str | None:
 
 
 def _where(cells: list[NotebookNode], total: int) -> str:
-    """Name the cell a run stopped in: papermill marks each cell, and a running one is not *completed*."""
-    for number, cell in enumerate(cells, start=1):
-        if cell.metadata.get("papermill", {}).get("status") != "completed":
-            return f" in {_named(number, cell)} of {total}"
-    return ""
+    """Name the cell a run stopped in: the last that began.
+
+    papermill calls every cell *completed* once it has ended itself, and a kernel that dies may take the cell's count
+    with it; the time at which a cell began stays.
+    """
+    begun = [
+        (number, cell)
+        for number, cell in enumerate(cells, start=1)
+        if cell.metadata.get("papermill", {}).get("start_time") is not None
+    ]
+    return "".join(f" in {_named(number, cell)} of {total}" for number, cell in begun[-1:])
 
 
 def _named(number: int, cell: NotebookNode) -> str:

@@ -1,0 +1,237 @@
+"""Field case I01: exit codes do not survive papermill, so only the outcome file of this very run counts."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalkit.contract import EvalkitError, Outcome
+from evalkit.pages.notebooks.command import NotebookOptions, NotebooksDone, run_notebooks
+from evalkit.pages.notebooks.shown import notebooks_facts, notebooks_junit, notebooks_screen
+from evalkit.pages.notebooks.verdict import Verdict
+
+PAGE = """
+# %% [markdown]
+# A page of a test.
+
+# %% tags=["parameters"]
+threshold: float = 0.8  # a share
+flag: bool = False
+id: str = "a"
+
+# %%
+from evalkit.pages.notebooks import Conclusion, open_page
+from evalkit.contract import Outcome
+
+page = open_page("{name}", globals())
+
+# %%
+{body}
+
+# %%
+figures = {{"threshold": threshold, "flag": flag, "id": id}}
+page.finish(Conclusion(outcome=Outcome.{outcome}, sentences={sentences!r}, figures=figures))
+"""
+
+# What a page does in its third code cell, and what must be said of it.
+BODIES = {
+    "fine": ("1 + 1", "passed"),
+    "bad_rows": ("1 + 1", "quality_failed"),
+    "person": ("1 + 1", "review_required"),
+    "sys_exit_0": ("import sys\nsys.exit(0)", "passed"),
+    "sys_exit_3": ("import sys\nsys.exit(3)", "passed"),
+    "system_exit": ('raise SystemExit("quality failed")', "passed"),
+    "killed": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "passed"),
+    "raised": ('{"present": 1}["absent"]', "passed"),
+    "old_run": (
+        "import json, pathlib\n"
+        "forged = dict(schema=1, run_id='of-yesterday', outcome='passed', exit_code=0, figures={})\n"
+        "forged |= dict(cells_run=4, cells_total=4)\n"
+        "class Page:\n    def finish(self, _):\n        page_file.write_text(json.dumps(forged))\n"
+        "page_file, page = page.outcome_file, Page()",
+        "passed",
+    ),
+    "lost_task": (
+        "import asyncio, gc\n"
+        "async def fail():\n    raise ValueError('nobody looked')\n"
+        "task = asyncio.get_running_loop().create_task(fail())\n"
+        "await asyncio.sleep(0.05)\ndel task\n_ = gc.collect()",
+        "passed",
+    ),
+}
+
+
+def project_with(folder: Path, pages: dict[str, str]) -> Path:
+    (folder / "fixtures").mkdir(parents=True, exist_ok=True)
+    (folder / "notebooks").mkdir(exist_ok=True)
+    for name, text in pages.items():
+        (folder / "notebooks" / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def page_text(name: str, body: str = "1 + 1", outcome: str = "passed") -> str:
+    sentences = () if outcome == "passed" else (f"it is {outcome}",)
+    return PAGE.format(name=name, body=body, outcome=outcome, sentences=sentences)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> NotebooksDone:
+    pages = {f"{i:02}_{name}": page_text(name, *what) for i, (name, what) in enumerate(BODIES.items())}
+    pages["90_tagged"] = page_text("tagged").replace("# %%\n1 + 1", '# %% tags=["raises-exception"]\n1 / 0')
+    pages["91_no_finish"] = page_text("no_finish").split("# %%\nfigures")[0]
+    pages["92_finish_early"] = page_text("finish_early") + "\n# %%\n2 + 2\n"
+    pages["93_last_cell_raises"] = page_text("last_cell_raises") + "\n1 / 0\n"
+    folder = project_with(tmp_path_factory.mktemp("pages"), pages)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return run_notebooks([], NotebookOptions(out=folder / "runs"))
+
+
+@pytest.fixture
+def verdict(done: NotebooksDone) -> Callable[[str], Verdict]:
+    by_name = {item.name[3:]: item for item in done.verdicts}
+    return by_name.__getitem__
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("fine", "passed"), ("bad_rows", "quality_failed"), ("person", "review_required")]
+)
+def test_i01_the_outcome_file_decides(verdict: Callable[[str], Verdict], name: str, outcome: str) -> None:
+    found = verdict(name)
+    assert found.outcome.name == outcome, found.checks
+    assert found.exit_code == int(Outcome[outcome])
+    assert (found.cells_run, found.cells_total) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sys_exit_0", "code cell 3 (import sys) ended the notebook: SystemExit: 0"),
+        ("sys_exit_3", "code cell 3 (import sys) ended the notebook: SystemExit: 3"),
+        ("system_exit", 'code cell 3 (raise SystemExit("quality failed")) ended the notebook'),
+        ("killed", "the kernel died in code cell 3 (import os, signal) of 4"),
+        ("raised", 'code cell 3 ({"present": 1}["absent"]) ended the notebook: KeyError: \'absent\''),
+        ("old_run", "the outcome file is of run 'of-yesterday'"),
+        (
+            "lost_task",
+            "code cell 3 (import asyncio, gc) lost an exception in a task nobody awaited: ValueError: nobody",
+        ),
+        ("tagged", "code cell 3 is tagged raises-exception"),
+        ("no_finish", "no outcome file was written: the last cell must call page.finish(...)"),
+        ("finish_early", "the outcome was written after 4 of 5 code cells"),
+        ("last_cell_raises", "code cell 4 (figures = "),
+    ],
+)
+def test_i01_everything_else_is_incomplete_and_names_the_cell(
+    verdict: Callable[[str], Verdict], name: str, said: str
+) -> None:
+    found = verdict(name)
+    assert found.outcome is Outcome.incomplete
+    assert found.exit_code == 2
+    assert said in " | ".join(check.sentence for check in found.checks)
+
+
+def test_the_worst_outcome_is_the_exit_code_and_incomplete_beats_quality_failed(done: NotebooksDone) -> None:
+    assert done.outcome is Outcome.incomplete
+    assert done.exit_code == 2
+    without = [v for v in done.verdicts if v.outcome is not Outcome.incomplete]
+    assert NotebooksDone(tuple(without), done.pages[: len(without)]).exit_code == 1
+
+
+def test_the_screen_has_a_line_per_notebook_and_fits(done: NotebooksDone) -> None:
+    screen = notebooks_screen(done)
+    lines = screen.splitlines()
+    for verdict in done.verdicts:
+        (line,) = [line for line in lines if line.startswith(verdict.name)]
+        assert verdict.outcome.name in line
+        assert f"{verdict.cells_run} of {verdict.cells_total} cells" in line
+    assert max(len(line) for line in lines if not line.endswith(".ipynb")) <= 80, "only a path may be longer"
+    assert "INCOMPLETE (exit code 2): 1 of 14 notebooks passed" in screen
+
+
+def test_the_executed_page_is_kept_as_far_as_it_got_without_places_of_this_machine(done: NotebooksDone) -> None:
+    kept = {path.stem[3:]: path for path in done.pages if path.exists()}
+    assert {"fine", "raised", "killed", "sys_exit_0"} <= set(kept)
+    for path in kept.values():
+        text = path.read_text(encoding="utf-8")
+        assert "papermill" not in json.dumps(json.loads(text)["metadata"])
+        assert str(path.parent) not in text
+
+
+def test_junit_has_a_case_per_check_and_tells_error_from_failure(done: NotebooksDone) -> None:
+    suites = {suite.get("name"): suite for suite in ElementTree.fromstring(notebooks_junit(done)).iter("testsuite")}
+    assert [case.get("name") for case in suites["00_fine"].iter("testcase")] == [
+        "parameters", "cells", "outcome file", "outcome", "figures",
+    ]  # fmt: skip
+    (failure,) = suites["01_bad_rows"].iter("failure")
+    assert (failure.get("type"), failure.get("message")) == ("quality_failed", "it is quality_failed")
+    assert [error.get("type") for error in suites["03_sys_exit_0"].iter("error")] == ["incomplete", "incomplete"]
+
+
+def test_the_facts_hold_each_outcome_file(done: NotebooksDone) -> None:
+    facts = notebooks_facts(done)
+    assert facts["exit_code"] == 2
+    fine = next(item for item in facts["notebooks"] if item["name"] == "00_fine")
+    assert fine["result"]["parameters"] == {"threshold": 0.8, "flag": False, "id": "a"}
+    assert fine["page"].endswith("runs/00_fine/00_fine.ipynb")
+    assert json.loads(json.dumps(facts)) == facts
+
+
+def test_i01_a_page_that_hangs_is_stopped_and_its_cell_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project_with(tmp_path, {"01_hangs": page_text("hangs", "import time\ntime.sleep(600)")}))
+    done = run_notebooks(["01"], NotebookOptions(timeout=8))
+    (verdict,) = done.verdicts
+    assert verdict.outcome is Outcome.incomplete
+    assert "stopped after 8 seconds in code cell 3 (import time) of 4" in verdict.checks[1].sentence
+    assert verdict.seconds < 20
+
+
+def test_an_old_outcome_file_is_taken_away_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project_with(tmp_path, {"01_stale": page_text("stale").split("# %%\nfigures")[0]}))
+    old = Path("runs/notebooks/01_stale/outcome.json")
+    old.parent.mkdir(parents=True)
+    old.write_text(json.dumps({"schema": 1, "outcome": "passed", "exit_code": 0}))
+    assert run_notebooks([], NotebookOptions()).exit_code == 2
+    assert not old.exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "said"),
+    [
+        (["99_absent"], {}, "0 notebooks are called '99_absent'; known here: 01_fine"),
+        (["nowhere.ipynb"], {}, "nowhere.ipynb: a notebook (.py or .ipynb) was expected; there is no such file"),
+        (["01", "01_fine"], {}, "two of these notebooks have one name"),
+        ([], {"workers": 0}, "--workers and --timeout must be above 0; got 0"),
+        ([], {"parameters": ["threshold"]}, "-p must be NAME=VALUE; got 'threshold'"),
+        ([], {"parameters": ["id=1", "id=2"]}, "-p gives 'id' twice: '1' and '2'"),
+        ([], {"parameters": ["id=1"], "accept": True}, "--accept works on a run with default parameters"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], options: dict[str, object], said: str
+) -> None:
+    monkeypatch.chdir(project_with(tmp_path, {"01_fine": page_text("fine")}))
+    with pytest.raises(EvalkitError) as caught:
+        run_notebooks(names, NotebookOptions(**options))  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+def test_a_folder_without_notebooks_says_what_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EvalkitError, match=r"no folder above holds notebooks/NN_name\.py beside fixtures/"):
+        run_notebooks([], NotebookOptions())
+
+
+def test_a_file_that_is_no_notebook_is_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project_with(tmp_path, {}))
+    Path("broken.ipynb").write_text(textwrap.dedent("not json"))
+    done = run_notebooks(["broken.ipynb"], NotebookOptions())
+    assert done.exit_code == 2
+    assert "cannot be read as a notebook" in done.verdicts[0].checks[0].sentence
