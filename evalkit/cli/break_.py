@@ -19,6 +19,10 @@ def mutate(
     equivalent: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Reviewed equivalents; equivalent.toml beside the cases.")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Mutate this policy and the gate as well.")
+    ] = None,
+    rows: Annotated[Path | None, typer.Option(metavar="FILE", help="The rows that the policy decides.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Show every case to every mutant.")] = False,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="A mutant's time for one case.")] = 2.0,
     feed: Annotated[
@@ -36,6 +40,8 @@ def mutate(
             metric,
             cases,
             equivalent=equivalent,
+            policy=policy,
+            rows=rows,
             feeds=parse_feeds(feed or []),
             full=full,
             seconds=seconds,
