@@ -45,8 +45,14 @@ def fold(case_id: str) -> str:
     return _visible(unicodedata.normalize("NFKC", case_id)).casefold()
 
 
+# Letters and marks that draw nothing, beside the categories of controls, formats and separators.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0") | frozenset(
+    map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+
+
 def _visible(text: str) -> str:
-    return "".join(c for c in text if unicodedata.category(c)[0] not in "CZ" and not "\ufe00" <= c <= "\ufe0f")
+    return "".join(c for c in text if unicodedata.category(c)[0] not in "CZ" and c not in _UNSEEN)
 
 
 class IdIndex:
@@ -75,7 +81,7 @@ def _id_of(raw: bytes) -> str | None:
         found: Any = parse_object(raw).get("case_id")
     except JsonProblem:
         return None
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) and found.strip() else None
 
 
 def resolve_ids(path: Path, suspects: set[int]) -> Resolved:

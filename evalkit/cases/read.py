@@ -72,7 +72,8 @@ class LineReader:
             if not raw.strip():
                 return None
             reason = problem.reason
-            if is_cut and problem.kind == "bad_json":
+            # A file cut inside a character ends in a byte that is no ASCII, which the end of an object always is.
+            if is_cut and (problem.kind == "bad_json" or raw[-1] > 0x7F):
                 reason = f"the last line is cut off: no newline at its end, and {reason}"
             return BadLine(number, None, reason, problem.kind, _sha(raw))
         case_id = fields.get("case_id")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from evalkit.cases.identity import fold
 from evalkit.contract.words import CASE_KEYS
 
 __all__ = ["PARTITIONS", "NearKeys", "shape_problem"]
@@ -45,8 +46,8 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
 def shape_problem(fields: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the reserved keys of a case, or ``None``."""
     case_id = fields.get("case_id")
-    if not isinstance(case_id, str) or not case_id.strip():
-        return _case_id_problem(fields)
+    if not isinstance(case_id, str) or not case_id.strip() or not (case_id.isprintable() or fold(case_id)):
+        return _case_id_problem(fields)  # an id of invisible characters alone is blank to everybody
     for key, value in fields.items():
         if key in _EXPECTED:
             is_right, expected = _EXPECTED[key]
@@ -93,7 +94,7 @@ class NearKeys:
     def __init__(self, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
         self._required = required
         self._known = CASE_KEYS | set(required) | set(optional)
-        self._near: dict[str, str | None] = {}
+        self._near: dict[str, list[str]] = {}
         self.found: dict[str, int] = {}
         """How many rows have each suspicious key, by the sentence that says so."""
 
@@ -102,13 +103,14 @@ class NearKeys:
         unknown = fields.keys() - self._known
         if not unknown:
             return None
-        for key in unknown:
-            near = self._near_key(key)
-            if near is None or near in fields:
+        for key in fields:  # in the line's order: a set's is another one in every process
+            near = self._near_keys(key) if key in unknown else []
+            absent = next((known for known in near if known not in fields), None)
+            if absent is None:
                 continue
-            if near in self._required:
-                return f"{near} is absent, but the unknown key {key!r} is one slip away from it: rename it"
-            sentence = f"the unknown key {key!r} is one slip away from {near!r}, which is absent"
+            if absent in self._required:
+                return f"{absent} is absent, but the unknown key {key!r} is one slip away from it: rename it"
+            sentence = f"the unknown key {key!r} is one slip away from {absent!r}, which is absent"
             self.found[sentence] = self.found.get(sentence, 0) + 1
         return None
 
@@ -116,11 +118,11 @@ class NearKeys:
         """Return one sentence for each suspicious key, with the number of rows that have it."""
         return [f"{sentence} ({count} rows)" for sentence, count in sorted(self.found.items())]
 
-    def _near_key(self, key: str) -> str | None:
+    def _near_keys(self, key: str) -> list[str]:
+        """Known keys that may be meant, required ones first."""
         if key not in self._near:
-            candidates = [known for known in sorted(self._known) if _is_near(key, known)]
-            first = [known for known in candidates if known in self._required]
-            self._near[key] = next(iter(first or candidates), None)
+            near = [known for known in sorted(self._known) if _is_near(key, known)]
+            self._near[key] = sorted(near, key=lambda known: known not in self._required)
         return self._near[key]
 
 

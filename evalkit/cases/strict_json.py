@@ -9,10 +9,12 @@ from typing import Any
 
 import orjson
 
-__all__ = ["MAX_DEPTH", "JsonProblem", "parse_object"]
+__all__ = ["MAX_DEPTH", "RECORD_DEPTH", "JsonProblem", "parse_object"]
 
 MAX_DEPTH = 250
 """Deeper nesting than this is refused: orjson writes 254 levels, and a record wraps a case once more."""
+RECORD_DEPTH = 254
+"""What is read back may be as deep as what orjson writes."""
 
 _INT_LIMIT = 2**63
 _DIGITS = bytes(ord("0") if chr(code).isdecimal() and code < 128 else ord(" ") for code in range(256))
@@ -28,14 +30,14 @@ class JsonProblem(ValueError):  # noqa: N818 - a problem of the line, which is w
         self.reason = reason
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes, *, depth: int = MAX_DEPTH) -> dict[str, Any]:
     """Parse one line into a dict, refusing whatever two parsers could read in two ways.
 
     Raises
     ------
     JsonProblem
         Not UTF-8, not JSON, not an object, a key twice at any depth, a number that is not finite or does not fit 64
-        bits, nesting deeper than `MAX_DEPTH`, a lone surrogate.
+        bits, nesting deeper than `depth`, a lone surrogate.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     try:
         parsed = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        _explain(raw)  # raises with the exact reason
+        _explain(raw, depth)  # raises with the exact reason
         msg = "not valid JSON"
         raise JsonProblem(msg, kind="bad_json") from None
     if type(parsed) is not dict:
@@ -56,7 +58,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         msg = f"a JSON object is expected on each line; got {kind}"
         raise JsonProblem(msg, kind="not_object")
     if _is_doubtful(raw, parsed):
-        _explain(raw)
+        _explain(raw, depth)
     return parsed
 
 
@@ -77,15 +79,15 @@ def _is_doubtful(raw: bytes, parsed: dict[str, Any]) -> bool:
         return True
 
 
-def _explain(raw: bytes) -> None:
+def _explain(raw: bytes, depth: int) -> None:
     """Parse again with the standard library and raise what is wrong; return if nothing is."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         msg = f"not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
         raise JsonProblem(msg, kind="bad_utf8") from None
-    if _nesting(text) > MAX_DEPTH:
-        msg = f"nested deeper than {MAX_DEPTH} levels"
+    if _nesting(text) > depth:
+        msg = f"nested deeper than {depth} levels"
         raise JsonProblem(msg, kind="too_deep")
     try:
         parsed = json.loads(
@@ -96,10 +98,10 @@ def _explain(raw: bytes) -> None:
             parse_int=_small_int,
         )
     except json.JSONDecodeError as error:
-        msg = f"not valid JSON: {error.msg.lower()} at column {error.colno}"
+        msg = f"not valid JSON: {error.msg.lower().removesuffix(' at')} at column {error.colno}"
         raise JsonProblem(msg, kind="bad_json") from None
     except RecursionError:
-        msg = f"nested deeper than {MAX_DEPTH} levels"
+        msg = f"nested deeper than {depth} levels"
         raise JsonProblem(msg, kind="too_deep") from None
     if _has_lone_surrogate(parsed):
         msg = "a lone surrogate (half of a character pair) stands in a text: it is no Unicode text"
@@ -108,7 +110,8 @@ def _explain(raw: bytes) -> None:
 
 def _nesting(text: str) -> int:
     depth = deepest = 0
-    for mark in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+    # A text may lack its closing quote (a line cut off inside it): what follows is then still text, and read once.
+    for mark in re.findall(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', text):
         if mark in "[{":
             depth += 1
             deepest = max(deepest, depth)
@@ -121,7 +124,8 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            msg = f"the key {key!r} occurs twice in one object"
+            shown = repr(key) if len(key) <= 60 else f"{key[:57]!r}..."
+            msg = f"the key {shown} occurs twice in one object"
             raise JsonProblem(msg, kind="duplicate_key")
         result[key] = value
     return result

@@ -37,8 +37,8 @@ class Baseline(NamedTuple):
             run_id=self.run_id,
             new=sorted(new - old),
             known=sorted(new & old),
-            fixed=sorted(case_id for case_id in old - new if now.get(case_id) in ("pass", "review")),
-            unjudged=sorted(case_id for case_id in old if now.get(case_id) in ("invalid", "error", "unrun")),
+            fixed=sorted(case_id for case_id in old if now.get(case_id) == "pass"),
+            unjudged=sorted(case_id for case_id in old & now.keys() if now[case_id] not in ("pass", "fail")),
             vanished=sorted(old - now.keys()),
             appeared=len(now.keys() - self.decided.keys()),
             pairs=len(paired),
@@ -56,7 +56,7 @@ class Compared(NamedTuple):
     known: list[str]
     fixed: list[str]
     unjudged: list[str]
-    """Failed before, and now not scored: not fixed."""
+    """Failed before, and now not scored or waiting for a person: not fixed."""
     vanished: list[str]
     """Failed before, and now not in the file: not fixed either."""
     appeared: int
@@ -82,6 +82,7 @@ def read_baseline(run: Run, metric: Metric, rule: Rule) -> Baseline:
             f"{metric.name!r}, contract {metric.version!r}: rows of different contracts are not compared"
         )
         raise EvalkitError(msg, where=str(run.folder), do="make a baseline run with this metric and contract")
+    run.check()
     decided = {
         record.case_id: (rule(record).decision or record.state)
         for record in run.records()

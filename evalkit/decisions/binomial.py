@@ -20,7 +20,8 @@ class Interval(NamedTuple):
 def tail_at_most(k: int, n: int, p: float) -> float:
     """P(X <= k) for X ~ Binomial(n, p).
 
-    Summed outwards from the largest term until the terms no longer count; relative error about 1e-12.
+    Summed outwards from the largest term until the terms no longer count; relative error below 1e-9 up to n = 100,000,
+    and about 1e-12 for a hundred rows.
 
     >>> round(tail_at_most(1, 4, 0.5), 4)  # (1 + 4) / 16
     0.3125
@@ -31,27 +32,41 @@ def tail_at_most(k: int, n: int, p: float) -> float:
         return 1.0
     if p >= 1.0:
         return 0.0
-    if k > n * p:
-        return 1.0 - _tail_down(n - k - 1, n, 1.0 - p)
-    return _tail_down(k, n, p)
+    return _at_most(k, n, math.log(p), math.log1p(-p))
 
 
 def tail_at_least(k: int, n: int, p: float) -> float:
-    """P(X >= k) for X ~ Binomial(n, p)."""
-    return tail_at_most(n - k, n, 1.0 - p)
+    """P(X >= k) for X ~ Binomial(n, p): at most n - k failures, whose rate is never rounded to 1 - p.
+
+    >>> tail_at_least(4, 4, 0.5)  # 1 / 16
+    0.0625
+    """
+    if k <= 0:
+        return 1.0
+    if k > n or p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return 1.0
+    return _at_most(n - k, n, math.log1p(-p), math.log(p))
 
 
-def _tail_down(k: int, n: int, p: float) -> float:
+def _at_most(k: int, n: int, log_p: float, log_q: float) -> float:
+    if k >= n:
+        return 1.0
+    if k > n * math.exp(log_p):
+        return 1.0 - _tail_down(n - k - 1, n, log_q, log_p)
+    return _tail_down(k, n, log_p, log_q)
+
+
+def _tail_down(k: int, n: int, log_p: float, log_q: float) -> float:
     """Sum P(X = k), P(X = k - 1), ... for k at or below the mean, where the terms only shrink."""
-    log_term = (
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
-    )
-    term = math.exp(log_term)
-    odds = (1.0 - p) / p
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    term = math.exp(ways + k * log_p + (n - k) * log_q)
+    odds = math.exp(min(log_q - log_p, 700.0))  # beyond that only k = 0 is at or below the mean: one term
     total = 0.0
     for i in range(k, -1, -1):
         total += term
-        if term < total * 1e-17:
+        if term <= total * 1e-17:  # a first term of zero has underflowed, and those after it are smaller
             break
         term *= i / (n - i + 1) * odds
     return min(1.0, total)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+from evalkit.cases.lookup import Match, Passage, Sighting, best_passage, look_for, same_text
 from evalkit.decisions.divergence import Divergence, Promises, owner_of
 from evalkit.decisions.evidence import Citation, EvidenceView
-from evalkit.decisions.lookup import Match, Passage, Sighting, best_passage, look_for, same_text
 
 __all__ = ["Ending", "Finding", "find_claim"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from evalkit.decisions.lookup import Passage, passages_of
+from evalkit.cases.lookup import Passage, passages_of
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
 

@@ -103,22 +103,29 @@ def expiry_warnings(policy: Policy, as_of: date) -> list[str]:
     dates += [(f"the override of {o.case_id!r}", o.expires_on) for o in policy.overrides]
     if policy.observation:
         dates.append((f"the observation of {policy.observation.old_metric!r}", policy.observation.until))
-    soon = as_of + timedelta(days=WARN_DAYS)
     return [
-        f"{what} expires on {day}, in {(day - as_of).days} days" for what, day in dates if day and as_of <= day <= soon
+        f"{what} expires on {day}, in {(day - as_of).days} days"
+        for what, day in dates
+        if day and 0 <= (day - as_of).days <= WARN_DAYS
     ]
 
 
 def _wrong_limits(policy: Policy, metric: Metric) -> Iterator[Blocker]:
     for name, limits in policy.slices.items():
         where = f"slices.{name}"
-        if metric.kind == "numeric":
+        if metric.kind == "ranking":
+            if limits.decide == "policy":
+                yield _policy(
+                    f"{where} has limits, but {metric.name} gives rankings, which no limit can decide",
+                    'let people decide them: decide = "review" (and neither bound nor labels)',
+                )
+        elif metric.kind == "numeric":
             yield from _wrong_bound(where, limits, metric)
         elif limits.minimum is not None or limits.maximum is not None:
             yield _policy(
                 f"{where} has a numeric bound, but {metric.name} gives {metric.kind} values", "use require = [labels]"
             )
-        elif metric.kind == "discrete":
+        else:
             unlisted = [label for label in (*limits.require, *limits.review) if label not in metric.allowed_values]  # type: ignore[operator]
             for label in unlisted:
                 yield _policy(
@@ -172,7 +179,7 @@ def _wrong_basis(file: PolicyFile, policy: Policy) -> Iterator[Blocker]:
 
 def _calibration_record(folder: Path, wanted: str) -> Mapping[str, Any] | None:
     for path in sorted(folder.glob("*.json")):
-        if sha256_file(path) == wanted:
+        if path.is_file() and sha256_file(path) == wanted:
             try:
                 return parse_object(path.read_bytes())
             except JsonProblem:
@@ -183,7 +190,8 @@ def _calibration_record(folder: Path, wanted: str) -> Mapping[str, Any] | None:
 def _thawed(policy: Policy, subject: Subject) -> Iterator[Blocker]:
     for name, frozen in policy.frozen.model_dump(exclude_none=True).items():
         found = getattr(subject, name)
-        if frozen != found:
+        # The hash of a file may be written as other tools print it, without our prefix.
+        if frozen.removeprefix("sha256:") != (found or "").removeprefix("sha256:"):
             owner = {"metric_fingerprint": "metric", "cases_sha256": "test-data", "judge": "judge", "controls": "judge"}
             yield _policy(
                 f"{name} is frozen at {_shorten(frozen)}, but this run has {_shorten(found)}",

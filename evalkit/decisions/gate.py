@@ -136,7 +136,7 @@ def gate(
     streamed = source.stream(judgement, sink)
     excused, labelled = Excused([], [], [], []), list[Labelled]()
     if usable:
-        excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset())
+        excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset(), as_of)
         blockers += [*unjudged(usable, streamed), *judge_rows(usable, streamed, excused)]
         blockers += _without_baseline(usable, baseline)
         labelled, against_labels = judge_labels(usable, streamed, options.labels)
@@ -177,6 +177,7 @@ class _Source:
     def of(cls, metric: Metric, cases: Path, options: GateOptions) -> _Source:
         if cases.is_dir():
             run = open_run(cases)
+            run.check()
             return cls(metric, cases, options, run, str(run.manifest.get("cases_sha256")))
         if not cases.is_file():
             msg = "there is no such file of cases"

@@ -1,4 +1,4 @@
-"""Comparisons of what a judge was and is: rubric, prompt, model, settings, library, labels, parser; and of the state."""
+"""Comparisons of what a judge was and is: rubric, prompt, model, settings, library, labels, parser; then the state."""
 
 from __future__ import annotations
 

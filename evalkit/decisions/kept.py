@@ -122,9 +122,8 @@ def mark(old: Any, new: Any) -> Shown:
 def _common(one: str, other: str) -> int:
     """Length of the common beginning, moved back to the start of a word."""
     length = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    if length in (len(one), len(other)) and len(one) == len(other):
-        return length
-    return one.rfind(" ", 0, length) + 1
+    ends_here = all(length == len(text) or text[length] == " " for text in (one, other))
+    return length if ends_here else one.rfind(" ", 0, length) + 1
 
 
 def _around(text: str, head: int, tail: int, opening: str, closing: str) -> str:

@@ -71,13 +71,17 @@ class SliceLimits(BaseModel):
     @model_validator(mode="after")
     def _has_one_kind_of_limit(self) -> SliceLimits:
         kinds = [self.minimum is not None, self.maximum is not None, bool(self.require)]
-        if self.decide == "review" and not any(kinds):
-            return self
-        if sum(kinds) != 1:
+        if sum(kinds) != 1 and not (self.decide == "review" and not any(kinds)):
             msg = "needs exactly one of minimum, maximum and require: a slice without a limit lets everything through"
             raise ValueError(msg)
         if self.max_failures is not None and self.min_pass_rate is not None:
             msg = "has both max_failures and min_pass_rate: keep the one that is meant"
+            raise ValueError(msg)
+        if self.review and not self.require:
+            msg = "has review labels but no require labels: name the labels that pass as well"
+            raise ValueError(msg)
+        if self.review_band and self.require:
+            msg = "has a review_band, which is for numbers; labels that go to a person are listed under review"
             raise ValueError(msg)
         if both := set(self.require) & set(self.review):
             msg = f"lists {sorted(both)} under both require and review"
@@ -218,7 +222,7 @@ def read_policy(path: Path | str) -> PolicyFile:
     except OSError as error:
         msg = f"the policy cannot be read ({error.strerror or error})"
         raise EvalkitError(msg, where=str(path), do="give the path of a policy.toml with --policy") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOML's own, no UTF-8, an integer of 5,000 digits, absurd depth
         return PolicyFile(path, sha256_file(path), None, [f"{path.name} is not TOML: {error}"])
     try:
         policy = Policy.model_validate(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import NamedTuple
 
 from evalkit.contract import Outcome, example_list
@@ -33,24 +34,26 @@ class Excused(NamedTuple):
     warnings: list[str]
 
 
-def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str]) -> Excused:
-    """Apply overrides (bound to what their approver saw) and the baseline to the rows that did not pass."""
-    overrides = {override.case_id: override for override in policy.overrides}
+def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str], as_of: date) -> Excused:
+    """Apply overrides (in force, bound to what their approver saw) and the baseline to the rows that did not pass."""
+    overrides: dict[str, list[Override]] = {}
+    for override in policy.overrides:
+        overrides.setdefault(override.case_id, []).append(override)
     used: set[str] = set()
     sorted_out = Excused([], [], [], [])
     for record in notable:
         if not record.blocking or record.decision not in ("fail", "review"):
             continue
-        override = overrides.get(record.case_id or "")
-        if override is not None:
-            used.add(override.case_id)
-            if override.seen_hash == record.seen_hash:
+        if found := overrides.get(record.case_id or ""):
+            used.add(found[0].case_id)
+            fitting = [override for override in found if override.seen_hash == record.seen_hash]
+            if any(override.expires_on >= as_of for override in fitting):
                 sorted_out.overridden.append(record)
                 continue
-            sorted_out.warnings.append(_stale(override, record))
+            sorted_out.warnings.extend(_stale(override, record) for override in found if override not in fitting)
         is_known = record.decision == "fail" and record.case_id in known_ids and policy.block_on == "new"
         (sorted_out.known if is_known else sorted_out.open).append(record)
-    for case_id in overrides.keys() - used:
+    for case_id in sorted(overrides.keys() - used):
         sorted_out.warnings.append(f"the override of {case_id!r} covers no failing row any more: remove it")
     return sorted_out
 
@@ -103,11 +106,8 @@ def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
 
 
 def _unknown_slices(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
-    ledger, notable = streamed.ledger, streamed.notable
-    unknown = [
-        name for name in ledger.slices() if name not in policy.slices and ledger.total(slice=name, blocking=True)
-    ]
-    scored = [r for r in notable if r.blocking and r.slice in unknown and r.state == "scored"]
+    scored = [r for r in streamed.notable if r.blocking and r.slice not in policy.slices and r.state == "scored"]
+    unknown = sorted({record.slice for record in scored})
     if scored:
         yield Blocker(
             "unknown_slice",
@@ -157,27 +157,65 @@ def _is_reference(limits: SliceLimits) -> bool:
 def _pass_rate(
     name: str, limits: SliceLimits, streamed: Streamed, excused: Excused, failing: Sequence[Record]
 ) -> Iterator[Blocker]:
-    ledger = streamed.ledger
-    n = _decided(ledger, name)
     wanted = limits.min_pass_rate
-    if n == 0 or wanted is None:
+    assert wanted is not None  # noqa: S101 - the caller has asked
+    rate = _rate(name, streamed.ledger, excused)
+    if rate.n == 0:
+        if rate.known == 0:
+            yield _no_rate(name)
         return
-    # An override is an approved pass; a row under review is not one yet.
-    passed = ledger.total(slice=name, blocking=True, decision="pass")
-    passed += sum(record.slice == name for record in excused.overridden)
-    interval = exact_interval(passed, n, limits.confidence)
-    if interval.low >= wanted:
+    interval = exact_interval(rate.passed, rate.n, limits.confidence)
+    if rate.n > 1 and interval.low >= wanted:
         return
-    is_below = interval.high < wanted
+    # Rows that wait for a person may all turn out well: only what is too low even then has failed.
+    is_below = rate.n > 1 and exact_interval(rate.passed + rate.waiting, rate.n, limits.confidence).high < wanted
+    left_out = f" ({rate.known} known failures left out)" if rate.known else ""
+    if rate.n == 1:
+        found = f"one row has no interval that could clear {wanted:g}"
+    else:
+        high = _shown_below(interval.high, wanted) if is_below else f"{interval.high:.3f}"
+        found = f"{100 * limits.confidence:g} % interval {_shown_below(interval.low, wanted)} to {high} "
+        found += f"{'lies below' if is_below else 'does not clear'} {wanted:g}"
     yield Blocker(
         "pass_rate",
         Outcome.quality_failed if is_below else Outcome.review_required,
         _owners(failing) if is_below else "policy",
-        f"{passed} of {n} decided blocking rows pass in {name}: {100 * limits.confidence:g} % interval "
-        f"{interval.low:.3f} to {interval.high:.3f} {'lies below' if is_below else 'does not clear'} {wanted:g}",
+        f"{rate.passed} of {rate.n} decided blocking rows pass in {name}{left_out}: {found}",
         "mend the failing rows" if is_below else "more rows would narrow the interval, or let a person decide",
         blocked_rows(failing, streamed.sentences),
     )
+
+
+class _Rate(NamedTuple):
+    passed: int
+    """An override is an approved pass; a row under review is not one yet."""
+    waiting: int
+    n: int
+    """Decided blocking rows, without known failures: those do not block."""
+    known: int
+
+
+def _rate(name: str, ledger: Ledger, excused: Excused) -> _Rate:
+    overridden, known = (sum(r.slice == name for r in rows) for rows in (excused.overridden, excused.known))
+    waiting = sum(record.slice == name and record.decision == "review" for record in excused.open)
+    passed = ledger.total(slice=name, blocking=True, decision="pass") + overridden
+    return _Rate(passed, waiting, _decided(ledger, name) - known, known)
+
+
+def _no_rate(name: str) -> Blocker:
+    return Blocker(
+        "too_few_scored",
+        Outcome.incomplete,
+        "test-data",
+        f"no blocking row was decided in {name}: there is no pass rate to compare with the policy's minimum",
+        "add reviewed rows of this slice, or mend those that could not be scored",
+    )
+
+
+def _shown_below(value: float, bound: float) -> str:
+    """Show a value with as many digits as it takes not to look equal to the bound that it misses."""
+    shown = (f"{value:.{digits}f}" for digits in range(3, 18))
+    return next((text for text in shown if float(text) < bound), repr(value))
 
 
 def _decided(ledger: Ledger, name: str) -> int:

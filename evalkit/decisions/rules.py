@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from evalkit.contract import Decision, Metric
 from evalkit.decisions.policy import Policy, SliceLimits
@@ -30,7 +31,8 @@ def rule_of(policy: Policy, metric: Metric | None) -> Rule:
 
     def rule(record: Record) -> Ruling:
         if record.state != "scored" or (found := compare.get(record.slice)) is None:
-            return Ruling(None, None, policy.version, record.owner)
+            # An earlier run's owner of a scored row rests on the limits of then.
+            return Ruling(None, None, policy.version, None if record.state == "scored" else record.owner)
         return found(record)
 
     return rule
@@ -62,14 +64,16 @@ def _bound(limits: SliceLimits, version: str, owner: str) -> _Compare:
     bound = limits.minimum if limits.minimum is not None else limits.maximum
     assert bound is not None  # noqa: S101 - the policy's own validation leaves no other way to get here
     passed = Ruling("pass", bound, version, None)
-    band = limits.review_band
+    # In decimals, as the policy's readers reckon: 0.8 - 0.1 is 0.7, not the 0.7000000000000001 of binary floats.
+    width = Decimal(repr(limits.review_band))
+    edge = float(Decimal(repr(bound)) - width if is_minimum else Decimal(repr(bound)) + width)
 
     def compare(record: Record) -> Ruling:
         value = record.value
         assert isinstance(value, int | float)  # noqa: S101 - a policy that names a bound is refused for labels
         if value >= bound if is_minimum else value <= bound:
             return passed
-        in_band = band > 0 and (value >= bound - band if is_minimum else value <= bound + band)
+        in_band = value >= edge if is_minimum else value <= edge  # without a band the edge is the bound
         return Ruling("review" if in_band else "fail", bound, version, owner)
 
     return compare

@@ -55,8 +55,10 @@ class Sides:
 
     @cached_property
     def inputs(self) -> Mapping[Divergence, list[InputPair]]:
-        """The metric's inputs by the evidence that each is."""
-        before, after = self.old.inputs or {}, self.new.inputs or {}
+        """The metric's inputs by the evidence that each is; none where a line gave no case on one side."""
+        before, after = self.old.inputs, self.new.inputs
+        if before is None or after is None:
+            return {}
         grouped: dict[Divergence, list[InputPair]] = {}
         for name in dict.fromkeys([*before, *after]):
             pair = InputPair(name, before.get(name), after.get(name))

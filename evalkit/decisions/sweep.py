@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evalkit.contract.words import Better
 
-__all__ = ["Bounds", "Sweep", "clopper_pearson", "sweep"]
+__all__ = ["Bounds", "Sweep", "auroc", "clopper_pearson", "sweep"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -107,6 +107,22 @@ def _distinct(a: Floats, b: Floats) -> Floats:
     np.not_equal(both[1:], both[:-1], out=is_new[1:])
     distinct: Floats = both[is_new]
     return distinct
+
+
+def auroc(found: Sweep) -> float | None:
+    """Return how often a good row scores better than a bad one, ties counting half; ``None`` without rows of both.
+
+    0.5 is a score that knows nothing. When it misleads: it averages over thresholds nobody would use.
+
+    >>> auroc(sweep([0.2, 0.5, 0.5, 1.0], [True, True, False, False]))  # 3 of 4 pairs, and a tie
+    0.875
+    """
+    if not found.n_fail or not found.n_pass:
+        return None
+    bad = np.concatenate([[0], found.false_passes])
+    good = np.concatenate([[0], found.true_passes])
+    area = np.sum(np.diff(bad) * (good[1:] + good[:-1])) / 2.0
+    return float(area / (found.n_fail * found.n_pass))
 
 
 def clopper_pearson(k: ArrayLike, n: ArrayLike, confidence: float) -> Bounds:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from evalkit.cases.lookup import Passage, best_passage, look_for, passages_of, same_text
 from evalkit.decisions.evidence import Citation, EvidenceView
 from evalkit.decisions.kept import Difference, Shown, differs, id_text, is_readable, list_words, mark, names, same_items
-from evalkit.decisions.lookup import Passage, best_passage, look_for, passages_of, same_text
 from evalkit.decisions.sides import InputPair, Sides
 
 __all__ = ["answer", "attribution", "document_identity", "retrieval", "supported_set"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -194,7 +195,7 @@ def spend_screen(spec: str, cases: Path, options: CalibrateOptions, files: Calib
         )
     left = spent(looks, {name: [row.case_id for row in group] for name, group in rows.items()})
     lines += ["slice: labelled held-out rows, fresh rows, looks", *map(_spent_line, left)]
-    return "\n".join(map(plain, lines))
+    return "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(plain(line), 80, subsequent_indent="    "))
 
 
 def _spent_line(row: SpentSlice) -> str:

@@ -25,6 +25,8 @@ _DECISION_URGENCY = {"fail": 3, "review": 4, None: 5, "pass": 6}
 _MOST_CHARACTERS = 6_000
 """Of one text: a page stays readable, and the whole is in the cases file."""
 
+_LINE = 400
+
 
 class Part(NamedTuple):
     """One thing a row says."""
@@ -156,12 +158,13 @@ def row_parts(record: Record, contract: Contract | None = None) -> list[Part]:
 
 
 def row_text(record: Record, contract: Contract | None = None) -> str:
-    """Return what a row says as plain text: the explorer's card without the explorer."""
+    """Return what a row says as plain text, long lines cut: the explorer's card without the explorer."""
     return "\n\n".join(f"{part.title}\n{_indented(part.text)}" for part in row_parts(record, contract))
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))
+    lines = [f"{line[:_LINE]} …" if len(line) > _LINE else line for line in text.split("\n")]
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def _head(record: Record) -> str:
@@ -181,8 +184,8 @@ def _verdict(record: Record) -> str:
 
 
 def _diagnosis(record: Record, contract: Contract | None) -> str:
-    if not needs_triage(record) and not missing_claims(record):
-        return ""
+    if record.state != "scored" or not (needs_triage(record) or missing_claims(record)):
+        return ""  # of a row without a score, the reason is the diagnosis
     found = triage(record, contract)
     return "\n".join(plain(sentence) for sentence in [f.sentence for f in found.findings] or [found.sentence])
 

@@ -156,7 +156,7 @@ def baseline_lines(compared: Mapping[str, Any]) -> list[str]:
     )
     kinds = {
         "new": "new failures", "known": "known failures (failed in the baseline too)", "fixed": "fixed",
-        "unjudged": "failed before, not scored now (not fixed)",
+        "unjudged": "failed before, not decided now (not fixed)",
         "vanished": "failed before, not in the file now (not fixed)",
     }  # fmt: skip
     lines = [

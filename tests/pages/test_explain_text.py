@@ -49,6 +49,7 @@ def test_screen_and_markdown_name_every_incident_alike(name: str, tmp_path: Path
     markdown = (tmp_path / "pr.md").read_text()
     row = f"| {expected['owner']} | {expected['first_divergence']} | {expected['case_id']} |"
     assert row in markdown
+    assert "| went from pass to " in markdown
     assert max(map(len, done.screen.splitlines())) <= 80
 
 

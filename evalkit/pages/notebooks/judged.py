@@ -153,7 +153,7 @@ def worked_example(judged: Judged) -> Example:
         required = ["refund-window", "refund-method", "support-channel"]
         return Example("two of three claims", dict(zip(_CLAIMS, (required, required[::2]), strict=True)))
     scored = [record for record in judged.in_order() if record.state == "scored" and record.inputs]
-    ends = set(metric.allowed_values) if isinstance(metric.allowed_values, tuple) else set()
+    ends = metric.allowed_values if isinstance(metric.allowed_values, tuple) else ()
     chosen = next((record for record in scored if record.value not in ends), scored[0] if scored else None)
     if chosen is None:
         return Example("no row was scored, so there is none to work through", {})

@@ -34,12 +34,25 @@ class NotPassed(Exception):  # noqa: N818 - it is the outcome, not an error
     """Raised by a notebook's last cell unless it passed, so that every tool that runs notebooks sees a failed run."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__(lines[0])
+        super().__init__(": ".join(lines[:2]))
         self.lines = list(lines)
 
     def _render_traceback_(self) -> list[str]:
         """IPython shows these lines in place of a traceback: nothing went wrong in the code."""
         return self.lines
+
+
+class Drawn:
+    """A chart that has been rendered already: IPython shows it, and nothing can fail any more while it does."""
+
+    def __init__(self, bundle: Any) -> None:
+        self._bundle = bundle
+
+    def _repr_mimebundle_(self, **_: Any) -> Any:
+        return self._bundle
+
+    def __repr__(self) -> str:
+        return "a chart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,13 +128,13 @@ class NotebookPage:
             A function of `evalkit.pages.charts`, called with the rest.
         """
         try:
-            drawn = chart(*args, **options)
-            drawn.to_dict()  # where altair would find too many rows or an unfit column, and show nothing
+            made = chart(*args, **options)
+            made.to_dict()  # finds too many rows or an unfit column, for which altair itself would show nothing
+            return Drawn(made._repr_mimebundle_())
         except Exception as fault:  # noqa: BLE001 - whatever it is, the rows have been judged and their numbers stand
             sentence = f"{getattr(chart, '__name__', 'a chart')} was not drawn: {type(fault).__name__}: {fault}"
-            self.warnings.append(sentence)
-            return sentence
-        return drawn
+            self.warnings.append(sentence.strip()[:400])
+            return self.warnings[-1]
 
 
 def _incomplete(sentences: Sequence[str]) -> Conclusion:

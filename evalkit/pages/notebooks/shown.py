@@ -86,8 +86,9 @@ def notebooks_junit(done: NotebooksDone) -> bytes:
     """Return the checks as JUnit XML: a suite per notebook, a case per check.
 
     *Incomplete* becomes an error; *quality failed* and *review required* become failures, and their type says which.
+    What a policy only reports is shown as skipped, as it is not in the exit code.
     """
-    from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
+    from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
     xml = JUnitXml("evalkit notebooks")
     for verdict in done.verdicts:
@@ -100,6 +101,7 @@ def notebooks_junit(done: NotebooksDone) -> bytes:
             case = TestCase(check.name, verdict.name, verdict.seconds if check.name == "cells" else 0.0)
             if check.outcome is not Outcome.passed:
                 kind = Error if check.outcome is Outcome.incomplete else Failure
+                kind = Skipped if check.name == "outcome" and verdict.is_only_reported else kind
                 case.result = [kind(plain(check.sentence), check.outcome.name)]
             suite.add_testcase(case)
         xml.add_testsuite(suite)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Verdict", "verdict_of"]
 
+_MOST = 5
+"""Blockers named on a screen; all of them are in the outcome file."""
+
 
 class Check(NamedTuple):
     """One thing that must hold."""
@@ -44,6 +47,11 @@ class Verdict(NamedTuple):
         return Outcome.worst([check.outcome for check in self.checks])
 
     @property
+    def is_only_reported(self) -> bool:
+        """Whether a policy that only reports keeps the outcome from being the exit code."""
+        return self.facts is not None and self.facts.get("mode") == "report"
+
+    @property
     def exit_code(self) -> int:
         """The outcome's code; 0 where every check holds but the outcome, under a policy that only reports."""
         others = Outcome.worst([check.outcome for check in self.checks if check.name != "outcome"])
@@ -58,10 +66,10 @@ def verdict_of(executed: Executed) -> Verdict:
     cells = code_cells(page) if page is not None else []
     run = sum(cell.execution_count is not None for cell in cells)
     cells_check = _cells_check(executed, cells)
-    facts, file_check = _outcome_file(executed)
-    checks = [cells_check, file_check]
-    if cells_check.outcome is file_check.outcome is Outcome.passed and facts is not None:
-        checks.append(_outcome_check(facts))
+    facts, checks = None, [cells_check]
+    if cells_check.outcome is Outcome.passed:  # of a page that stopped half-way, what it wrote says nothing
+        facts, file_check = _outcome_file(executed)
+        checks += [file_check, *([_outcome_check(facts)] if facts is not None else [])]
     return Verdict(job.name, tuple(checks), executed.seconds, run, job.cells_total, facts, page)
 
 
@@ -104,7 +112,7 @@ def _where(cells: list[NotebookNode], total: int) -> str:
 
 def _named(number: int, cell: NotebookNode) -> str:
     first = next((line for line in cell.source.splitlines() if line.strip() and not line.startswith("#")), "")
-    return f"code cell {number} ({first.strip()[:50]})"
+    return f"code cell {number} ({first.strip() if len(first) <= 40 else f'{first.strip()[:37]}...'})"
 
 
 def _first_line(ename: str, evalue: str) -> str:
@@ -146,4 +154,7 @@ def _file_problem(facts: Mapping[str, Any], executed: Executed) -> str | None:
 
 def _outcome_check(facts: Mapping[str, Any]) -> Check:
     sentences = [str(blocker.get("sentence")) for blocker in facts.get("blockers", [])]
-    return Check("outcome", Outcome[facts["outcome"]], "; ".join(sentences) or "nothing stands in the way")
+    said = "; ".join(sentences[:_MOST]) or "nothing stands in the way"
+    more = f" (and {len(sentences) - _MOST} more)" if len(sentences) > _MOST else ""
+    note = " (the policy only reports: exit code 0)" if facts.get("mode") == "report" else ""
+    return Check("outcome", Outcome[facts["outcome"]], said + more + note)
