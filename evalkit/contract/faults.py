@@ -29,6 +29,10 @@ class EvalkitError(Exception):
         do = f"; {self.do}" if self.do else ""
         return f"{where}{self.message}{do}"
 
+    def _render_traceback_(self) -> list[str]:
+        """Let a notebook show the message alone, as the command line does."""
+        return [f"evalkit: {self}"]
+
 
 def example_list(items: list[str], most: int = 5) -> str:
     """Join at most `most` examples and say how many were left out.

@@ -6,4 +6,6 @@ __all__ = ["BUILT_IN"]
 
 BUILT_IN = {
     "evidence_coverage": "evalkit.metrics.evidence_coverage:evidence_coverage",
+    "refund_answer": "evalkit.metrics.refund_answer:refund_answer",
+    "refund_answer_review": "evalkit.metrics.refund_answer:refund_answer_review",
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from evalkit.cases.strict_json import parse_object
+from evalkit.cases.strict_json import RECORD_DEPTH, parse_object
 from evalkit.contract import Decision, EvalkitError, State
 from evalkit.contract.words import DECISIONS, STATES
 
@@ -89,7 +89,7 @@ class Record(NamedTuple):
     def from_json(cls, raw: bytes, *, where: str) -> Record:
         """Read a line of ``records.jsonl``, refusing what `to_json` could not have written."""
         try:
-            fields = parse_object(raw)
+            fields = parse_object(raw, depth=RECORD_DEPTH)
         except ValueError as error:
             msg = f"is not a record: {error}"
             raise EvalkitError(msg, where=where, do="the run folder is damaged: score the cases again") from error
@@ -108,6 +108,16 @@ class Record(NamedTuple):
 _DECISION, _OWNER = Record._fields.index("decision"), Record._fields.index("owner")
 
 
+_NONE = type(None)
+_TEXT, _OPTIONAL_TEXT, _OBJECT, _OPTIONAL_OBJECT = (str,), (str, _NONE), (dict,), (dict, _NONE)
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "line": (int,), "case_id": _OPTIONAL_TEXT, "slice": _TEXT, "blocking": (bool,), "family": _OPTIONAL_TEXT,
+    "value": (int, float, str, list, _NONE), "reason": _TEXT, "detail": _OBJECT, "error_kind": _OPTIONAL_TEXT,
+    "minimum": (int, float, _NONE), "inputs": _OPTIONAL_OBJECT, "evidence": _OPTIONAL_OBJECT,
+    "seen_hash": _OPTIONAL_TEXT, "lineage": _OBJECT, "owner": _OPTIONAL_TEXT, "judge": _OPTIONAL_OBJECT,
+}  # fmt: skip
+
+
 def _record_problem(fields: Mapping[str, Any]) -> str | None:
     if missing := [name for name in Record._fields if name not in fields]:
         return f"is not a record: {missing[0]!r} is absent"
@@ -115,10 +125,9 @@ def _record_problem(fields: Mapping[str, Any]) -> str | None:
         return f"is not a record: state must be one of {', '.join(STATES)}; got {fields['state']!r}"
     if fields["decision"] not in (None, *DECISIONS):
         return f"is not a record: decision must be one of {', '.join(DECISIONS)}; got {fields['decision']!r}"
-    if not isinstance(fields["line"], int) or not isinstance(fields["slice"], str):
-        return "is not a record: line must be an integer and slice a text"
-    if not isinstance(fields["blocking"], bool) or not isinstance(fields["case_id"], str | None):
-        return "is not a record: blocking must be true or false, and case_id a text or null"
+    for name, allowed in _TYPES.items():
+        if type(fields[name]) not in allowed:
+            return f"is not a record: {name} cannot be {fields[name]!r}"
     if (fields["state"] == "scored") != (fields["value"] is not None):
         return f"is not a record: state {fields['state']!r} with value {fields['value']!r}"
     return None
@@ -132,7 +141,7 @@ def is_knife_edge(record: Record) -> bool:
     value, bound = record.value, record.minimum
     if record.decision == "pass" or bound is None or not isinstance(value, int | float):
         return False
-    return abs(value - bound) <= KNIFE_EDGE
+    return 0 < abs(value - bound) <= KNIFE_EDGE
 
 
 Count = tuple[str, bool, State, Decision | None]

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from evalkit.contract import Contract, canonical_json, sha256_of
 
-__all__ = ["EXCERPT_LENGTH", "Kept", "is_kept_in_full", "keeper", "redactor", "seen_hash_of"]
+__all__ = ["EXCERPT_LENGTH", "Kept", "RedactionFailed", "is_kept_in_full", "keeper", "redactor", "seen_hash_of"]
 
 EXCERPT_LENGTH = 200
 """Characters of an excerpt: enough to recognise a passage, not enough to republish it."""
 
 _SEEN = ("question", "answer", "retrieved")
+
+
+class RedactionFailed(Exception):  # noqa: N818 - what happened, told in the row's record
+    """The contract's redaction raised or gave no text; the message quotes nothing, as it may be what had to go."""
 
 
 class Kept(NamedTuple):
@@ -26,19 +32,44 @@ class Kept(NamedTuple):
 
 
 def redactor(contract: Contract | None) -> Callable[[Any], Any]:
-    """Return the contract's redaction applied to every text inside a JSON value (keys included)."""
+    """Return the contract's redaction applied to every text inside a JSON value (keys included).
+
+    Whatever would be written as JSON is walked through: a text inside a tuple or a dataclass is written, too.
+    """
     if contract is None or contract.redact is None:
         return lambda value: value
     redact = contract.redact
 
+    def text_of(text: str) -> str:
+        return _redacted(redact, text)
+
     def walk(value: Any) -> Any:
         if isinstance(value, str):
-            return redact(value)
-        if isinstance(value, Mapping):
-            return {redact(key): walk(item) for key, item in value.items()}
-        return [walk(item) for item in value] if isinstance(value, list) else value
+            return text_of(value)
+        if isinstance(value, dict):
+            return {text_of(key) if isinstance(key, str) else key: walk(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(item) for item in value]
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        try:
+            return walk(orjson.loads(orjson.dumps(value)))
+        except TypeError:
+            return value  # it cannot be written either, and the record then says so
 
     return walk
+
+
+def _redacted(redact: Callable[[str], str], text: str) -> str:
+    try:
+        redacted: object = redact(text)
+    except Exception as error:
+        msg = f"raised {type(error).__name__}"
+        raise RedactionFailed(msg) from error
+    if not isinstance(redacted, str):
+        msg = f"gave back {type(redacted).__name__}, not a text"
+        raise RedactionFailed(msg)
+    return redacted
 
 
 def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[str, Any] | None], Kept]:

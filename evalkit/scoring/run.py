@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import secrets
@@ -53,8 +54,14 @@ def lock_hash(start: Path) -> str | None:
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Write a file so that it is there whole or not at all: a temporary file beside it, synced, then renamed."""
+    """Write a file so that it is there whole or not at all: a temporary file beside it, synced, then renamed.
+
+    A link, a pipe or a device (``/dev/stdout``) is written through: a rename would put a file in its place.
+    """
     raw = content.encode() if isinstance(content, str) else content
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        _write_through(path, raw)
+        return
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("wb") as stream:
@@ -63,9 +70,18 @@ def write_whole(path: Path, content: bytes | str) -> None:
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         msg = f"cannot be written ({error.strerror or error}); nothing that was there before has changed"
         raise EvalkitError(msg, where=str(path), do="free space or choose another folder, then run again") from error
+
+
+def _write_through(path: Path, raw: bytes) -> None:
+    try:
+        path.write_bytes(raw)
+    except OSError as error:
+        msg = f"cannot be written ({error.strerror or error})"
+        raise EvalkitError(msg, where=str(path), do="choose another file, then run again") from error
 
 
 class RunWriter:
@@ -75,16 +91,15 @@ class RunWriter:
         self.folder = folder
         self.run_id = new_run_id()
         self.started = datetime.now(UTC)
+        if folder.exists():
+            raise self._taken()
+        self._part = folder / "records.jsonl.part"
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-        except FileExistsError:
-            raise self._taken() from None
+            folder.mkdir(parents=True)
+            self._stream: IO[bytes] = self._part.open("wb")
         except OSError as error:
             msg = f"cannot be made ({error.strerror or error})"
             raise EvalkitError(msg, where=str(folder), do="choose another folder with --run") from error
-        self._part = folder / "records.jsonl.part"
-        self._stream: IO[bytes] = self._part.open("wb")
 
     def _taken(self) -> EvalkitError:
         if (self.folder / "manifest.json").exists():
@@ -141,8 +156,9 @@ class RunWriter:
         now = datetime.now(UTC)
         head = {"schema": SCHEMA, "run_id": self.run_id, **installed_versions()}
         tail = {"started": self.started.isoformat(), "seconds": round((now - self.started).total_seconds(), 3)}
-        self.add("manifest.json", orjson.dumps(head | manifest | tail, option=orjson.OPT_INDENT_2))
-        return open_run(self.folder)
+        raw = orjson.dumps(head | manifest | tail, option=orjson.OPT_INDENT_2)
+        self.add("manifest.json", raw)
+        return Run(self.folder, orjson.loads(raw))
 
 
 class Run:
@@ -162,6 +178,22 @@ class Run:
         for line in read_lines(self.records_path):
             yield Record.from_json(line.raw, where=f"{self.records_path}, line {line.number}")
 
+    def check(self) -> None:
+        """Refuse records that are not, byte for byte, those that the manifest was written for.
+
+        Raises
+        ------
+        EvalkitError
+            For the first line that is no record or, where all of them are, for the file.
+        """
+        wanted = self.manifest.get("records_sha256")
+        if wanted is None or sha256_file(self.records_path) == wanted:
+            return
+        for _ in self.records():
+            pass
+        msg = "does not have the hash that the manifest names: it was changed after the run was finished"
+        raise EvalkitError(msg, where=str(self.records_path), do="score the cases again into a new folder")
+
     def outcome(self) -> dict[str, Any] | None:
         """Return the outcome file, or ``None`` for a run that was only scored."""
         path = self.folder / "outcome.json"
@@ -180,9 +212,14 @@ def open_run(folder: Path | str) -> Run:
         msg = f"is {what}: it holds no manifest.json"
         raise EvalkitError(msg, where=str(folder), do="run again into a new folder")
     manifest = _read_json(manifest_path)
-    if manifest.get("schema") != SCHEMA or "metric" not in manifest or not (folder / "records.jsonl").exists():
-        msg = f"is not a run that this evalkit can read: schema {manifest.get('schema')!r}, expected {SCHEMA}"
+    is_whole = isinstance(manifest.get("metric"), dict) and isinstance(manifest.get("ledger", {}), dict)
+    if manifest.get("schema") != SCHEMA or not is_whole:
+        found = f"schema {manifest.get('schema')!r}, expected {SCHEMA}; metric and ledger must be objects"
+        msg = f"is not a run that this evalkit can read: {found}"
         raise EvalkitError(msg, where=str(manifest_path), do="run again with this version")
+    if not (folder / "records.jsonl").is_file():
+        msg = "is a run without its records.jsonl"
+        raise EvalkitError(msg, where=str(folder), do="bring the whole folder, or run again into a new one")
     return Run(folder, manifest)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.cases.read import BadLine, Case, CaseFile
-from evalkit.contract import EvalkitError, Measured, Metric
+from evalkit.contract import EvalkitError, Measured, Metric, sha256_of
 from evalkit.contract.words import CASE_KEYS
 from evalkit.scoring.records import Record
-from evalkit.scoring.retention import keeper, redactor
+from evalkit.scoring.retention import RedactionFailed, keeper, redactor
 
 __all__ = ["Scorer", "score_cases"]
 
@@ -44,18 +44,22 @@ class Scorer:
 
     def record(self, item: Case | BadLine) -> Record:
         """Return the record of one line; never raises for what is in the row or for what the metric does with it."""
-        return self._bad_line(item) if isinstance(item, BadLine) else self._case(item)
+        try:
+            return self._bad_line(item) if isinstance(item, BadLine) else self._case(item)
+        except RedactionFailed as failed:
+            return self._unredacted(item, failed)
 
     def _case(self, case: Case) -> Record:
         fields = case.fields
         inputs = {name: fields[key] for name, key in self._pairs if key in fields}
         kept = self._keep(inputs, fields.get("evidence"))
         measured = self._measure(case, inputs)
-        state = measured.state
+        state, value = measured.state, measured.value
         return Record(
             case.line, case.case_id, case.slice, case.blocking,
             fields.get("family"), fields.get("partition"),
-            state, measured.value, self._redact(measured.reason), self._redact(measured.detail), measured.error_kind,
+            state, self._redact(value) if type(value) is list else value,
+            self._redact(measured.reason), self._redact(measured.detail), measured.error_kind,
             None, None, None,
             kept.inputs, kept.evidence, kept.input_hash, kept.evidence_hash, kept.seen_hash,
             self.metric.version, fields.get("requirement_set_version"),
@@ -78,6 +82,16 @@ class Scorer:
             line.line, line.case_id, line.slice, line.blocking, None, None,
             "invalid", None, self._redact(line.reason), {}, line.error_kind, None, None, None,
             None, None, line.sha256, None, None, self.metric.version, None, {}, self._owner_of["invalid"], None,
+        )  # fmt: skip
+
+    def _unredacted(self, item: Case | BadLine, failed: RedactionFailed) -> Record:
+        """Return the record of a row of which nothing may be kept, because its redaction failed."""
+        sha256 = item.sha256 if isinstance(item, BadLine) else sha256_of(item.fields)
+        reason = f"the contract's redaction {failed}: nothing of this row is kept"
+        return Record(
+            item.line, item.case_id, item.slice, item.blocking, None, None,
+            "error", None, reason, {}, "redaction", None, None, None,
+            None, None, sha256, None, None, self.metric.version, None, {}, self._owner_of["error"], None,
         )  # fmt: skip
 
 

@@ -122,13 +122,20 @@ def stream_records(
     blank: int = 0,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> Streamed:
-    """Read the records of an earlier run instead of scoring again, and rule on them anew."""
+    """Read the records of an earlier run instead of scoring again, and rule on them anew.
+
+    Without a judgement the records lose what an earlier policy said of them: it is not this gate's decision.
+    """
     collector = _Collector(sink or NoSink(), on_rows)
     collector.ledger.lines = collector.ledger.blank = blank
     for block in read_blocks(path):
         records = (Record.from_json(line.raw, where=f"{path.name}, line {line.number}") for line in lines_of(block))
-        collector.add(_part(records, judgement))
+        collector.add(_part(records if judgement else map(_undecided, records), judgement))
     return collector.finish([])
+
+
+def _undecided(record: Record) -> Record:
+    return record.ruled(Ruling(None, None, None, None if record.state == "scored" else record.owner))
 
 
 class _Part(NamedTuple):
@@ -176,13 +183,14 @@ def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Par
         if found is None:
             ledger.blank += 1
             continue
-        record = found.ruled(judgement.rule(found)) if judgement else found
-        is_notable = record.state != "scored" or (judgement is not None and record.decision != "pass")
-        if judgement and is_notable:
-            diagnosis = judgement.diagnose(record)
-            record = record._replace(owner=diagnosis.owner)
-            sentences[record.line] = diagnosis.sentence
-        record, raw = _written(record)
+        record, sentence = _judged(found, judgement)
+        try:
+            raw = record.to_json()
+        except TypeError as error:  # judged again: what was a pass is now the metric's error, and blocks
+            record, sentence = _judged(found.unwritable(error), judgement)
+            raw = record.to_json()
+        if sentence is not None:
+            sentences[record.line] = sentence
         out.append(raw)
         rows.append((record.case_id, record.state, record.value, record.decision))
         ledger.add(record)
@@ -190,23 +198,30 @@ def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Par
             index.add(record.case_id)
             if judgement and judgement.keep_decisions:
                 decided[record.case_id] = _slim(record)
-        if is_notable:
+        if _is_notable(record, judgement):
             notable.append(_slim(record))
     edges = [record for record in notable if is_knife_edge(record)]
     raw_rows = orjson.dumps(rows)[1:-1] + b"," if rows else b""
     return _Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, {})
 
 
+def _judged(record: Record, judgement: Judgement | None) -> tuple[Record, str | None]:
+    """Return the record as the policy sees it and, where it does not pass, the sentence of its diagnosis."""
+    if judgement is None:
+        return record, None
+    record = record.ruled(judgement.rule(record))
+    if not _is_notable(record, judgement):
+        return record, None
+    diagnosis = judgement.diagnose(record)
+    return record._replace(owner=diagnosis.owner), diagnosis.sentence
+
+
+def _is_notable(record: Record, judgement: Judgement | None) -> bool:
+    return record.state != "scored" or (judgement is not None and record.decision != "pass")
+
+
 def _slim(record: Record) -> Record:
     return record._replace(inputs=None, evidence=None)
-
-
-def _written(record: Record) -> tuple[Record, bytes]:
-    try:
-        return record, record.to_json()
-    except TypeError as error:
-        record = record.unwritable(error)
-        return record, record.to_json()
 
 
 class _Collector:

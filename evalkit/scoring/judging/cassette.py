@@ -1,4 +1,4 @@
-"""Cassettes: recorded verdicts as reviewed text (JSON Lines), so that a judge runs without a key, a network or a cost."""
+"""Cassettes: recorded verdicts as reviewed text (JSON Lines): a judge runs without a key, a network or a cost."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from evalkit.cases.read import read_lines
+from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError
-from evalkit.scoring.kept import Kept
+from evalkit.scoring.judging.kept import Kept
 from evalkit.scoring.run import write_whole
 
 __all__ = ["Cassette", "read_cassette", "write_cassette"]
@@ -78,13 +78,15 @@ def read_cassette(path: Path | str) -> Cassette:
         try:
             fields = parse_object(line.raw)
         except JsonProblem as problem:
-            raise _bad(f"is not a line of a cassette: {problem.reason}", where) from problem
+            msg = f"is not a line of a cassette: {problem.reason}"
+            raise _bad(msg, where) from problem
         if head is None:
             head = _head(fields, where)
         else:
             _add(fields, where, kept)
     if head is None:
-        raise _bad("is empty, and not a cassette", str(path))
+        msg = "is empty, and not a cassette"
+        raise _bad(msg, str(path))
     return Cassette(path, head["configuration"], head["note"], kept)
 
 
@@ -94,7 +96,7 @@ def _bad(message: str, where: str) -> EvalkitError:
 
 def _head(fields: dict[str, Any], where: str) -> dict[str, Any]:
     if fields.get("cassette") != _LAYOUT or not isinstance(fields.get("configuration"), dict):
-        msg = f'is not the head of a cassette of layout {_LAYOUT}: expected {{"cassette": {_LAYOUT}, "configuration": …}}'
+        msg = f'is no cassette of layout {_LAYOUT}: it must begin with {{"cassette": {_LAYOUT}, "configuration": …}}'
         raise _bad(msg, where)
     return {"configuration": fields["configuration"], "note": str(fields.get("note", ""))}
 
@@ -110,7 +112,8 @@ def _add(fields: dict[str, Any], where: str, kept: dict[str, Kept]) -> None:
     try:
         kept[key] = Kept.of(fields, case_id=case_id, prompt_sha256=prompt)
     except ValueError as error:
-        raise _bad(f"is not a verdict of a cassette: {error}", where) from error
+        msg = f"is not a verdict of a cassette: {error}"
+        raise _bad(msg, where) from error
 
 
 def write_cassette(path: Path, configuration: Mapping[str, Any], kept: Iterable[tuple[str, Kept]], *, note: str) -> int:

@@ -1,4 +1,4 @@
-"""One paid try at a question, and the ways in which a provider fails: which may pass, which stop the run, what they cost."""
+"""One paid try at a question, and how a provider fails: what may pass, what stops the run, what may cost."""
 
 from __future__ import annotations
 
@@ -33,19 +33,17 @@ class ProviderFault(Exception):  # noqa: N818 - the provider's, not ours
 
     Parameters
     ----------
+    message : str
     kind : str
         ``timeout``, ``connection``, ``rate_limited``, ``request_timeout``, ``server_error`` may pass and are tried
         again; ``refused_request``, ``filtered``, ``bad_body`` concern this row; ``auth``, ``not_found`` and ``quota``
         concern every row.
-    message : str
     status : int, optional
     retry_after : float, optional
         Seconds that the provider asks to wait.
     """
 
-    def __init__(
-        self, kind: str, message: str, *, status: int | None = None, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, message: str, *, kind: str, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message

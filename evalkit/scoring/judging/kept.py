@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from evalkit.scoring.attempt import Attempt
-from evalkit.scoring.reply import Reply
+from evalkit.scoring.judging.attempt import Attempt
+from evalkit.scoring.judging.reply import Reply
 
 __all__ = ["Kept"]
 
@@ -19,13 +19,17 @@ class Kept(NamedTuple):
     case_id: str | None
     """The case that asked first."""
     prompt_sha256: str
+    run_id: str | None = None
+    """The run that paid for it."""
 
     def facts(self) -> dict[str, Any]:
         """Return reply and attempts as plain JSON values."""
         return {"reply": self.reply._asdict(), "attempts": [attempt._asdict() for attempt in self.attempts]}
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], *, case_id: str | None, prompt_sha256: str) -> Kept:
+    def of(
+        cls, facts: Mapping[str, Any], *, case_id: str | None, prompt_sha256: str, run_id: str | None = None
+    ) -> Kept:
         """Read what `facts` gave.
 
         Raises
@@ -38,7 +42,7 @@ class Kept(NamedTuple):
             msg = "reply must be an object and attempts a list"
             raise ValueError(msg)
         try:
-            kept = cls(Reply(**reply), tuple(Attempt(**attempt) for attempt in attempts), case_id, prompt_sha256)
+            kept = cls(Reply(**reply), tuple(Attempt(**a) for a in attempts), case_id, prompt_sha256, run_id)
         except TypeError as error:
             msg = f"reply or attempts do not have the fields expected ({error})"
             raise ValueError(msg) from error

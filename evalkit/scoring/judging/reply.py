@@ -1,8 +1,8 @@
-"""Reads a raw completion: the declared field, exactly one of the labels, or why there is no verdict. Nothing is mined."""
+"""Reads a raw completion: the declared field, exactly one of the labels, or why there is no verdict."""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,7 +11,11 @@ from evalkit.contract import State
 from evalkit.contract.judge import Judge
 from evalkit.contract.values import BadValue, value_check
 
-__all__ = ["Reading", "Reply", "read_reply", "reply_of"]
+__all__ = ["READER", "Reading", "Reply", "read_reply", "reply_of"]
+
+
+READER = "1"
+"""Version of the rules below: another reading of the same replies is a change of the parser, not of the judge."""
 
 
 class Reply(NamedTuple):
@@ -38,7 +42,7 @@ class Reading(NamedTuple):
     ``two_objects``, ``duplicate_key``, ``not_object``, ``missing_verdict``, ``missing_reason``, ``unlisted_label``,
     ``out_of_range``, ``not_a_number``, ``not_finite``, ``wrong_shape``."""
     detail: Mapping[str, Any]
-    """``normalised`` where a declared rule turned the reply into a label; ``undeclared``: other fields of the object."""
+    """``normalised`` where a declared rule made it a label; ``undeclared``: other fields of the object."""
 
 
 def reply_of(body: Mapping[str, Any]) -> Reply | None:
@@ -78,8 +82,8 @@ def read_reply(judge: Judge, reply: Reply) -> Reading:
     evidence. The object must hold the verdict in ``value`` and a reason in ``reason``; other fields are kept in
     ``detail["undeclared"]`` for review and decide nothing.
     """
-    if problem := _envelope_problem(reply):
-        return problem
+    if no_verdict := _envelope_problem(reply):
+        return no_verdict
     content = (reply.content or "").strip()
     try:
         found = parse_object(content.encode("utf-8", "surrogatepass"))
@@ -120,9 +124,7 @@ def _unreadable(content: str, problem: JsonProblem) -> Reading:
 
 
 def _objects_in(content: str) -> int:
-    """Count the JSON objects in a text, only to say what is wrong with it."""
-    import json
-
+    """Count the JSON objects in a text that is not one itself, only to say what is wrong with it."""
     decoder, count, at = json.JSONDecoder(strict=False), 0, content.find("{")
     while at >= 0:
         try:
@@ -130,10 +132,11 @@ def _objects_in(content: str) -> int:
         except (ValueError, RecursionError):
             end = at + 1
         else:
+            if (at, end) == (0, len(content)):
+                return 0  # a raw line break inside a string: the lenient decoder forgives it, and nothing is around it
             count += isinstance(found, dict)
         at = content.find("{", end)
-    # A raw line break inside a string is the only fault that the lenient decoder forgives: then nothing is around it.
-    return 0 if count == 1 and re.fullmatch(r"\{.*\}", content, re.DOTALL) else count
+    return count
 
 
 def _verdict(judge: Judge, found: Mapping[str, Any]) -> Reading:
@@ -175,7 +178,7 @@ def _normalised(judge: Judge, value: Any) -> _Normalised:
 
 
 def _ranking_problem(ranking: Any) -> str | None:
-    """A ranking names each candidate once, by the number under which it was shown."""
+    """Check that each candidate is named once, by the number under which it was shown."""
     wanted = [str(number) for number in range(1, len(ranking) + 1)]
     if sorted(map(str, ranking)) != sorted(wanted) or not all(isinstance(item, str) for item in ranking):
         return f"the ranking must name each of the candidates {', '.join(wanted)} once; got {ranking!r:.80}"

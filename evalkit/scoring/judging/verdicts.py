@@ -12,17 +12,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from evalkit.contract import EvalkitError, sha256_text
-from evalkit.scoring.attempt import IN_DOUBT, Attempt
-from evalkit.scoring.budget import Used
-from evalkit.scoring.kept import Kept
-from evalkit.scoring.owners import Owner
-from evalkit.scoring.reply import Reply
+from evalkit.scoring.judging.attempt import IN_DOUBT, Attempt
+from evalkit.scoring.judging.budget import Used
+from evalkit.scoring.judging.kept import Kept
+from evalkit.scoring.judging.owners import Owner
+from evalkit.scoring.judging.reply import Reply
 
 __all__ = ["Doubt", "OpenCall", "VerdictStore"]
 
@@ -88,9 +87,11 @@ class VerdictStore:
             self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
             self._prepare()
         except sqlite3.DatabaseError as error:
-            raise self._refused(f"is not a verdict store that can be trusted ({error})") from error
+            msg = f"is not a verdict store that can be trusted ({error})"
+            raise self._refused(msg) from error
         except OSError as error:
-            raise self._refused(f"cannot be opened ({error.strerror or error})") from error
+            msg = f"cannot be opened ({error.strerror or error})"
+            raise self._refused(msg) from error
         self._owner = Owner(path.with_name(path.name + ".owners"))
         self.bury()
 
@@ -109,11 +110,13 @@ class VerdictStore:
                     self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
         elif application != _APPLICATION or layout != _LAYOUT:
-            raise self._refused(f"is a database of another program or layout ({application:#x}, {layout})")
+            msg = f"is a database of another program or layout ({application:#x}, {layout})"
+            raise self._refused(msg)
         # A commit survives the death of the process at any point; only a power cut may take the last moment with it.
         self._db.execute("PRAGMA synchronous = NORMAL")
         if (found := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise self._refused(f"is damaged ({found})")
+            msg = f"is damaged ({found})"
+            raise self._refused(msg)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -138,25 +141,25 @@ class VerdictStore:
     def __enter__(self) -> VerdictStore:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()
 
-    # --- reading --------------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------------------------
 
     def find(self, key: str, *, run_id: str | None = None) -> Kept | None:
         """Return the first completion that was paid for under this key (of one run, where it asks everything anew)."""
         found = self._db.execute(
-            "SELECT content, digest, case_id, prompt_sha256 FROM replies WHERE key = ? AND (? IS NULL OR run_id = ?) "
-            "ORDER BY id LIMIT 1",
+            "SELECT content, digest, case_id, prompt_sha256, run_id FROM replies "
+            "WHERE key = ? AND (? IS NULL OR run_id = ?) ORDER BY id LIMIT 1",
             (key, run_id, run_id),
         ).fetchone()
         if found is None:
             return None
-        content, digest, case_id, prompt_sha256 = found
+        content, digest, case_id, prompt_sha256, paid_by = found
         if digest != sha256_text(f"{key} {content}"):
             msg = f"the verdict kept for case {case_id!r} is damaged: it does not have the hash it was kept with"
             raise self._refused(msg)
-        return Kept.of(orjson.loads(content), case_id=case_id, prompt_sha256=prompt_sha256)
+        return Kept.of(orjson.loads(content), case_id=case_id, prompt_sha256=prompt_sha256, run_id=paid_by)
 
     def used(self, run_id: str) -> Used:
         """Return what a run has been charged, and how many calls it has made (those in doubt included)."""
@@ -167,27 +170,38 @@ class VerdictStore:
     def doubts(self, run_id: str) -> list[Doubt]:
         """Return the calls of a run whose answer was never recorded."""
         rows = self._db.execute(
-            "SELECT case_id, key, charge FROM calls WHERE run_id = ? AND json_extract(outcome, '$.error_kind') = ? ORDER BY id",
+            "SELECT case_id, key, charge FROM calls WHERE run_id = ? AND json_extract(outcome, '$.error_kind') = ? "
+            "ORDER BY id",
             (run_id, IN_DOUBT),
         )
         return [Doubt(*row) for row in rows]
 
-    def attempts(self, run_id: str, key: str | None = None, *, kind: str = "row") -> list[Attempt]:
-        """Return the ended calls of a run, of one question or of all."""
+    def attempts(self, run_id: str, key: str | None = None, *, kind: str | None = "row") -> list[Attempt]:
+        """Return the ended calls of a run: of one question or of all, for rows or for the preflight."""
         rows = self._db.execute(
-            "SELECT outcome FROM calls WHERE run_id = ? AND kind = ? AND (? IS NULL OR key = ?) AND outcome IS NOT NULL "
-            "ORDER BY id",
-            (run_id, kind, key, key),
+            "SELECT outcome FROM calls WHERE run_id = ? AND (? IS NULL OR kind = ?) AND (? IS NULL OR key = ?) "
+            "AND outcome IS NOT NULL ORDER BY id",
+            (run_id, kind, kind, key, key),
         )
         return [Attempt(**orjson.loads(outcome)) for (outcome,) in rows]
 
-    # --- paying ---------------------------------------------------------------------------------------------------------
+    # --- paying ---------------------------------------------------------------------------------------------------
 
     def begin(
-        self, run_id: str, key: str, *, case_id: str | None, reserved: Decimal, kind: str = "row"
-    ) -> OpenCall | None:
-        """Note a call before it is sent; ``None`` where another living process is asking the same question."""
+        self, run_id: str, key: str, *, case_id: str | None, reserved: Decimal, kind: str = "row", again: bool = False
+    ) -> OpenCall | Kept | None:
+        """Note a call before it is sent.
+
+        Returns
+        -------
+        OpenCall, Kept or None
+            The completion, where it is here by now (and may serve: not `again`); ``None`` where another living process
+            is asking the same question.
+        """
         with self._writing():
+            # In one step with the claim: what another process keeps is there before its claim is gone.
+            if not again and (kept := self.find(key)) is not None:
+                return kept
             claim = self._db.execute("SELECT owner FROM claims WHERE key = ?", (key,)).fetchone()
             if claim is not None and claim[0] != self._owner.name:
                 if self._owner.is_alive(claim[0]):
@@ -231,7 +245,7 @@ class VerdictStore:
         """Keep a completion, in one step with the end of its call."""
         with self._writing():
             self._end(call, key, attempt, charge)
-            kept = Kept(reply, tuple(self.attempts(run_id, key)), case_id, prompt_sha256)
+            kept = Kept(reply, tuple(self.attempts(run_id, key, kind=None)), case_id, prompt_sha256, run_id)
             content = orjson.dumps(kept.facts()).decode()
             digest = sha256_text(f"{key} {content}")
             self._db.execute(
@@ -255,12 +269,10 @@ class VerdictStore:
                 died = "the process ended before an answer was recorded"
                 attempt = Attempt(number, sent_at, None, None, IN_DOUBT, died, None, None)
                 outcome = orjson.dumps(attempt._asdict()).decode()
-                self._db.execute(
-                    "UPDATE calls SET outcome = ?, charge = ? WHERE id = ?", (outcome, reserved, call_id)
-                )
+                self._db.execute("UPDATE calls SET outcome = ?, charge = ? WHERE id = ?", (outcome, reserved, call_id))
             self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
-    # --- whether a shape of request has been compared with ragas' own ---------------------------------------------------
+    # --- whether a shape of request has been compared with ragas' own ---------------------------------------------
 
     def conforms(self, shape: str) -> bool:
         """Tell whether this shape has been found equal to what ragas sends."""

@@ -36,7 +36,7 @@ class JudgeSettings:
     mode: Mode = "json_object"
     """How the reply's shape is asked for; ``json_object`` promises no more than some JSON from many servers."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Sampling parameters over ragas' defaults (temperature 0.01, top_p 0.1, max_tokens 1024); ``None`` leaves one out."""
+    """Over ragas' defaults (temperature 0.01, top_p 0.1, max_tokens 1024); ``None`` leaves one out."""
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 60.0
     """Seconds for one attempt."""
@@ -50,7 +50,7 @@ class JudgeSettings:
         checks = {
             "model": (bool(self.model.strip()), "a model's name"),
             "mode": (self.mode in get_args(Mode), f"one of {', '.join(get_args(Mode))}"),
-            "timeout": (0 < self.timeout, "seconds above 0"),
+            "timeout": (self.timeout > 0, "seconds above 0"),
             "attempts": (1 <= self.attempts <= 10, "a number from 1 to 10"),
             "concurrency": (1 <= self.concurrency <= 1000, "a number from 1 to 1000"),
         }
@@ -155,6 +155,7 @@ class RequestMaker:
 
     def __init__(self, judge: Judge, settings: JudgeSettings, *, recorded: Mapping[str, Any] | None = None) -> None:
         self.judge = judge
+        self.settings = settings
         self.facts = {name: recorded[name] for name in settings.facts()} if recorded else settings.facts()
         schema = response_schema(judge)
         self.messages, self.frame = _frame(schema, str(self.facts["mode"]), judge.system_prompt)
@@ -171,13 +172,32 @@ class RequestMaker:
         }
         self.configuration_hash = sha256_of(self.configuration)
 
+    def recorded_facts(self) -> dict[str, Any]:
+        """Return what every record and the manifest say of the judge and the way it was asked."""
+        facts = dict(self.facts)
+        facts["provider_settings"] = facts.pop("parameters")
+        return {
+            **facts,
+            "ragas_version": self.configuration["ragas"],
+            "judge_version": self.judge.version,
+            "rubric_version": self.judge.rubric_version,
+            "configuration_hash": self.configuration_hash,
+            "fingerprint": self.judge.fingerprint,
+        }
+
     def request(self, prompt: str) -> Request:
         """Return the request for one rendered prompt."""
         prompt_sha256 = sha256_text(prompt)
         messages = [*self.messages, {"role": "user", "content": prompt}]
         key = sha256_text(f"{self.configuration_hash} {prompt_sha256}")
-        body = {"model": self.facts["model"], "messages": messages, **self.frame, **self.facts["parameters"]}
-        return Request(key, prompt_sha256, body)
+        # As in the client's own call, extra_body holds what only this server knows.
+        parameters = dict(self.facts["parameters"])
+        extra = parameters.pop("extra_body", {})
+        return Request(
+            key,
+            prompt_sha256,
+            {"model": self.facts["model"], "messages": messages, **self.frame, **parameters, **extra},
+        )
 
     def of(self, inputs: Mapping[str, Any]) -> Request:
         """Return the request for one row's inputs, which the judge has found in order."""

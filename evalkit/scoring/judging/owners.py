@@ -1,4 +1,4 @@
-"""Which process holds what: a lock on a file, which the system itself releases when the process dies, however it dies."""
+"""Which process holds what: a lock on a file, which the system itself releases however the process dies."""
 
 from __future__ import annotations
 

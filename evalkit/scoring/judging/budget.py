@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError
-from evalkit.scoring.request import Request
+from evalkit.scoring.judging.request import Request
 
 __all__ = ["Budget", "Price", "Used", "price_of"]
 
@@ -33,6 +33,10 @@ class Price(NamedTuple):
         if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
             return None
         return self._sum(int(counts[0] or 0), int(counts[1] or 0))
+
+    def facts(self) -> dict[str, str]:
+        """Return the price as plain JSON values."""
+        return {"input": str(self.input), "output": str(self.output), "per": "1000000", "currency": self.currency}
 
     def _sum(self, tokens_in: int, tokens_out: int) -> Decimal:
         return (tokens_in * self.input + tokens_out * self.output) / _MILLION
@@ -118,6 +122,12 @@ class Budget:
         self.reserved += most
         self.made += 1
         return None
+
+    def may_free(self, most: Decimal) -> bool:
+        """Tell whether a refused call could fit once calls under way turn out cheaper than reserved."""
+        if self.calls is not None and self.made >= self.calls:
+            return False
+        return self.reserved > 0 and self.cost is not None and self.charged + most <= self.cost
 
     def settle(self, most: Decimal, charge: Decimal) -> None:
         """Turn a reservation into what the call really cost."""

@@ -1,0 +1,82 @@
+"""How a judge is run: model, budget, store, and what the environment says of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalkit.contract import EvalkitError
+from evalkit.scoring.judging.budget import Budget, Price
+from evalkit.scoring.judging.folder import JudgeFolder
+from evalkit.scoring.judging.request import PUBLIC_ENDPOINT, JudgeSettings
+from evalkit.scoring.judging.sender import Sender
+
+__all__ = ["DEFAULT_STORE", "JudgeOptions", "environment_settings"]
+
+DEFAULT_STORE = Path(".evalkit/verdicts.sqlite")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """How a judge is run. Without `settings` nothing is ever sent: recorded verdicts are replayed."""
+
+    settings: JudgeSettings | None = None
+    replay: Path | None = None
+    """A cassette (``.jsonl``) whose verdicts are read; a question it does not hold is left *unrun*."""
+    store: Path = DEFAULT_STORE
+    """Where verdicts are kept; a question that was asked before costs nothing."""
+    is_fresh: bool = False
+    """Ask everything anew; the verdicts kept earlier stay, and count again in the next run."""
+    budget: Budget = field(default_factory=Budget)
+    """What a live run may use; it must say something."""
+    price: Price | None = None
+    critical: frozenset[str] = frozenset()
+    """Slices that are asked first."""
+    feeds: Mapping[str, str] = field(default_factory=dict)
+    has_preflight: bool = True
+    export: Path | None = None
+    """A cassette to write from this run."""
+    sender: Sender | None = None
+    """Another way to the model than the OpenAI client."""
+    before_manifest: Callable[[JudgeFolder, dict[str, Any]], object] = lambda *_: None
+    """Called when all records are written: adds the other files of the run."""
+    on_rows: Callable[[int], object] = lambda _: None
+    on_note: Callable[[str], object] = lambda _: None
+    """Told what the preflight found."""
+
+    def check_declared(self) -> None:
+        """Refuse a live run that nothing limits, or whose limit could not be kept."""
+        budget = self.budget
+        if not budget.is_declared:
+            msg = "a live judge run needs a budget, declared before it"
+            mend = "give --budget 5.00 (with prices in the policy), --max-calls N or --max-seconds N"
+            raise EvalkitError(msg, do=mend)
+        if budget.cost is not None and self.price is None:
+            model = self.settings.model if self.settings else ""
+            msg = f"a budget of {budget.cost} cannot be kept without the price of {model!r}"
+            mend = f'put [prices."{model}"] with input and output into the policy, or give --max-calls N instead'
+            raise EvalkitError(msg, do=mend)
+
+
+def environment_settings(environment: Mapping[str, str] = os.environ, **given: Any) -> JudgeSettings | None:
+    """Read the usual variables; ``None`` where no model is named, by them or by `given`.
+
+    Parameters
+    ----------
+    environment : mapping
+        ``EVALKIT_JUDGE_MODEL``, ``OPENAI_API_KEY``, ``OPENAI_BASE_URL``.
+    given : Any
+        Fields of `JudgeSettings` that win over the environment; ``None`` stands for not given.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    model = given.pop("model", None) or environment.get("EVALKIT_JUDGE_MODEL", "").strip()
+    if not model:
+        return None
+    defaults = {
+        "api_key": environment.get("OPENAI_API_KEY") or None,
+        "endpoint": (environment.get("OPENAI_BASE_URL") or PUBLIC_ENDPOINT).rstrip("/"),
+    }
+    return JudgeSettings(model=model, **defaults | given)
