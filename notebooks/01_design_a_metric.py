@@ -76,7 +76,7 @@ measured.score(**example.inputs) if example.inputs else example.title
 # ## The rows, and what became of each
 #
 # Every line that is not blank ends in exactly one state. *Invalid* (the test data is wrong), *error* (the metric
-# failed) and *unrun* never become a number. `mean_of` says how many rows the mean is over. (At most 15 slices are shown.)
+# failed) and *unrun* never become a number. `mean_of` says how many rows the mean is over. At most 15 slices are shown.
 
 # %%
 ledger = judged.result.ledger.facts()

@@ -183,12 +183,18 @@ class Endpoint:
         self.open_now += 1
         self.most_open = max(self.most_open, self.open_now)
         try:
-            answer = self.script(call)
+            answer = self._scripted(call)
             if answer.delay:
                 await asyncio.sleep(answer.delay)
         finally:
             self.open_now -= 1
         return await self._send(writer, answer)
+
+    def _scripted(self, call: Call) -> Answer:
+        try:
+            return self.script(call)
+        except Exception as error:  # noqa: BLE001 - a script that fails must not look like a network that does
+            return status(400, f"the test's own script failed: {error!r}")
 
     async def _send(self, writer: asyncio.StreamWriter, answer: Answer) -> bool:
         if answer.send == 0:

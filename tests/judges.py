@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from endpoint import Endpoint
+
 from evalkit.contract import Contract
 from evalkit.contract.judge import Judge
 from evalkit.scoring.judge import Budget, JudgeOptions, JudgeRun, JudgeSettings, request_maker, run_judge
@@ -41,6 +42,7 @@ class Home:
     def __init__(self, folder: Path, endpoint: Endpoint | None = None) -> None:
         self.folder = folder
         self.endpoint = endpoint
+        folder.mkdir(parents=True, exist_ok=True)
         self.cases = folder / "cases.jsonl"
         self.store = folder / "verdicts.sqlite"
         self.notes: list[str] = []

@@ -104,6 +104,7 @@ def _text_or_none(item: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@lru_cache(maxsize=512)
 def same_text(text: str) -> str:
     """Fold what does not make another text: composition, width, case and white space.
 
@@ -162,7 +163,7 @@ def _windows(text: str) -> Iterator[str]:
         yield f"{first} {second}"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _tokens(text: str) -> tuple[str, ...]:
     """Split into words and numbers; scripts without spaces into overlapping pairs of characters."""
     tokens: list[str] = []

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.contract import canonical_json
-
 __all__ = ["ALIKE", "MOST_TEXTS", "NearPair", "near_duplicates", "text_of"]
 
 ALIKE = 90.0
@@ -16,6 +14,7 @@ ALIKE = 90.0
 MOST_TEXTS = 5_000
 """Beyond this many texts only equal ones are found: comparing each with each takes minutes."""
 
+_FEWEST_WORDS = 4
 _ROWS = 256
 _WORD = re.compile(r"\w+")
 
@@ -30,16 +29,19 @@ class NearPair(NamedTuple):
 
 
 def text_of(inputs: Mapping[str, Any] | None, evidence: Mapping[str, Any] | None) -> str:
-    """Return what a row says: question and answer, or else the metric's inputs; empty where only hashes were kept.
+    """Return what a row says: question and answer, or else the metric's inputs that are texts.
+
+    Ids, numbers and passages are no text of the row's own: rows that share them are not copies of each other. Empty
+    where there is none, or only hashes were kept.
 
     >>> text_of({"required_claim_ids": ["a"]}, {"question": "When?", "answer": "On Monday.", "retrieved": None})
     'When? On Monday.'
+    >>> text_of({"response": "On Monday.", "score": 0.5}, None)
+    'On Monday.'
     """
     parts = [evidence.get(key) for key in ("question", "answer")] if evidence else []
     texts = [part for part in parts if isinstance(part, str)]
-    if texts:
-        return " ".join(texts)
-    return "" if not inputs or evidence else canonical_json(inputs).decode()
+    return " ".join(texts or [part for part in (inputs or {}).values() if isinstance(part, str)])
 
 
 def near_duplicates(
@@ -55,7 +57,7 @@ def near_duplicates(
     Parameters
     ----------
     texts : mapping of case id to text
-        Blank texts are passed over.
+        Those of fewer than four words are passed over: a verdict or a name is no text that could be copied.
     apart : mapping of case id to group, optional
         Only pairs of different groups are returned, for example of different partitions.
     alike : float
@@ -66,8 +68,9 @@ def near_duplicates(
     >>> near_duplicates({"a": "Refunds take five days.", "b": "refunds take FIVE days", "c": "No refund."})
     [NearPair(first='a', second='b', similarity=100.0)]
     """
-    names = [name for name, text in texts.items() if text.strip()]
-    folded = [" ".join(sorted(_WORD.findall(texts[name].casefold()))) for name in names]
+    words = {name: sorted(_WORD.findall(text.casefold())) for name, text in texts.items()}
+    names = [name for name, found in words.items() if len(found) >= _FEWEST_WORDS]
+    folded = [" ".join(words[name]) for name in names]
     found = _equal(folded) if len(names) > MOST_TEXTS else _alike(folded, alike)
     pairs = [NearPair(names[i], names[j], similarity) for i, j, similarity in found]
     return pairs if apart is None else [p for p in pairs if apart.get(p.first) != apart.get(p.second)]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalkit.cases.identity import fold
-from evalkit.contract.words import CASE_KEYS
+from evalkit.contract.words import CASE_KEYS, OWNERS
 
-__all__ = ["PARTITIONS", "NearKeys", "shape_problem"]
+__all__ = ["PARTITIONS", "NearKeys", "is_near", "shape_problem"]
 
 PARTITIONS = ("development", "calibration", "held_out")
 
@@ -19,6 +19,13 @@ def _is_text(value: object) -> bool:
 
 def _is_weight(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _is_unfit(value: object) -> bool:
+    if not isinstance(value, dict) or not _is_text(value.get("reason")) or value.get("owner") not in OWNERS:
+        return False
+    inputs = value.get("inputs", [])
+    return isinstance(inputs, list) and all(map(_is_text, inputs))
 
 
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -40,6 +47,7 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "role": (_is_text, "a non-blank text"),
     "pair_id": (_is_text, "a non-blank text"),
     "rationale": (lambda value: isinstance(value, str), "a text"),
+    "unfit": (_is_unfit, 'an object {"reason": "…", "owner": "…", "inputs": [names, or left out for all]}'),
 }
 
 
@@ -59,7 +67,7 @@ def shape_problem(fields: Mapping[str, Any]) -> str | None:
 def _case_id_problem(fields: Mapping[str, Any]) -> str:
     if "case_id" in fields:
         return f"case_id must be a non-blank text; got {_short(fields['case_id'])}"
-    near = [key for key in fields if _is_near(key, "case_id")]
+    near = [key for key in fields if is_near(key, "case_id")]
     hint = f"; {near[0]!r} is one slip away: rename it" if near else ""
     return f"case_id is absent{hint}"
 
@@ -121,12 +129,13 @@ class NearKeys:
     def _near_keys(self, key: str) -> list[str]:
         """Known keys that may be meant, required ones first."""
         if key not in self._near:
-            near = [known for known in sorted(self._known) if _is_near(key, known)]
+            near = [known for known in sorted(self._known) if is_near(key, known)]
             self._near[key] = sorted(near, key=lambda known: known not in self._required)
         return self._near[key]
 
 
-def _is_near(key: str, known: str) -> bool:
+def is_near(key: str, known: str) -> bool:
+    """Tell whether a key is one slip of the finger away from a known one."""
     from rapidfuzz.distance import OSA
 
     plain = key.casefold().replace("-", "_").replace(" ", "_").strip("_")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from evalkit.contract import EvalkitError, example_list
 
-__all__ = ["Row", "TableFormat", "read_table", "table_format"]
+__all__ = ["Row", "TableFormat", "read_table", "table_bytes", "table_format", "unguarded"]
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _BOMS = (
@@ -187,3 +188,34 @@ def _header(cells: list[str], path: Path) -> tuple[str, ...]:
         msg = f"names a column twice: {example_list([repr(name) for name in twice])}"
         raise EvalkitError(msg, where=str(path), do="rename one of them")
     return tuple(names)
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> bytes:
+    """Return a table that spreadsheets open as it is: with a byte order mark, and no cell that they would run.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front; `unguarded` takes it away again.
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({column: _guarded(row.get(column, "")) for column in columns})
+    return codecs.BOM_UTF8 + out.getvalue().encode()
+
+
+def _guarded(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return a cell without the apostrophe that `table_bytes` put in front of it.
+
+    >>> unguarded("'=1+1"), unguarded("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA) else cell

@@ -45,10 +45,10 @@ def gate(
         "feeds": parse_feeds(feed or []),
     }
     done = run_gate(metric, cases, policy, options, outputs)
+    if json:  # before anything is printed: a reader that closes the pipe must not cost the file
+        write_json(json, done.facts)
     if outputs.format == "text":
         say(done.screen)
-    if json:
-        write_json(json, done.facts)
     finish(done.exit_code)
 
 

@@ -133,10 +133,14 @@ class Judge(Metric):
         notice = NOTICE.format(first=prompt.names[0])
         return Prompt((Piece(f"{notice}\n\n{prompt.pieces[0].literal}", prompt.pieces[0].name), *prompt.pieces[1:]))
 
+    @cached_property
+    def _shown(self) -> tuple[str, ...]:
+        return self.template.names
+
     def arguments(self, inputs: Mapping[str, Any]) -> dict[str, str]:
         """Return the text that stands for each placeholder, for inputs that `measure` finds in order."""
         allows = self.contract.allows_missing if self.contract else {}
-        texts = {name: as_texts(inputs[name], allows.get(name, {})) for name in self.template.names}
+        texts = {name: as_texts(inputs[name], allows.get(name, {})) for name in self._shown}
         return fence(texts) if self.fenced else {name: str(text) for name, text in texts.items()}
 
     def render(self, inputs: Mapping[str, Any]) -> str:

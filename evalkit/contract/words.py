@@ -42,6 +42,8 @@ CASE_KEYS = frozenset(
         "prevalence_weight", "provenance",
         # contract cases and controls
         "oracle", "role", "pair_id", "rationale",
+        # why whoever prepared the case says that it must not be scored
+        "unfit",
         "evidence",
     }
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalkit.decisions.judge_changes import judge_differs
 from evalkit.decisions.kept import Difference, Shown, differs, id_text, is_readable, list_words, mark, names, same_items
 from evalkit.decisions.run_facts import RunFacts
 from evalkit.decisions.sides import InputPair, Sides
@@ -78,7 +79,7 @@ def metric(sides: Sides) -> Difference | None:
     before, after = (run.metric.get("fingerprint") for run in (sides.old_run, sides.new_run))
     if before == after or None in (before, after):
         return None
-    if sides.old_run.judge and sides.new_run.judge and sides.old_run.judge != sides.new_run.judge:
+    if judge_differs(sides):
         return None
     is_same_input = sides.old.input_hash == sides.new.input_hash
     if not is_same_input and sides.rescored is not None and sides.rescored.value == sides.old.value:

@@ -11,7 +11,7 @@ from evalkit.cases.labels import Label
 from evalkit.cases.partitions import Member, refuse_leaks
 from evalkit.contract import EvalkitError, Metric, Outcome
 from evalkit.decisions.agreement import Agreement, Kappa, agreement_of, cohen_kappa
-from evalkit.decisions.certificate import Certificate, Family, certify, family_of
+from evalkit.decisions.certificate import Certificate, Family, certify, family_of, labels_needed
 from evalkit.decisions.held_out import HeldOut, HeldOutSlice, LookContext, certify_held_out
 from evalkit.decisions.pairing import LabelledRow, Pairing, Reading, pair
 from evalkit.decisions.sample import Sample, partition_in_use, sample_of
@@ -212,8 +212,11 @@ def _slice(pairing: Pairing, sample: Sample, family: Family, options: CalibrateO
     rows = sample.rows or sample.targeted
     found = sweep_rows(rows, pairing.better, is_discrete=pairing.is_discrete)
     is_tested = name in family.levels and bool(sample.rows)
-    # Rows that were not drawn at random are described by the same table; no test of theirs means anything.
     certificate = certify(found, options.max_false_pass, family.level(name), is_tested=is_tested)
+    if not sample.rows:
+        # Rows that were not drawn at random are described by the same table, and say nothing of any others.
+        missing = labels_needed(0, 0, options.max_false_pass, family.level(name))
+        certificate = certificate._replace(n_fail=0, bound=None, labels_needed=missing)
     denominators = {} if pairing.is_discrete else denominators_of(rows)
     return SliceCalibration(
         name=name,
@@ -230,6 +233,7 @@ def _slice(pairing: Pairing, sample: Sample, family: Family, options: CalibrateO
             confidence=options.confidence,
             denominators=denominators,
             is_discrete=pairing.is_discrete,
+            is_drawn=bool(sample.rows),
         ),
         denominators=denominators,
         warnings=tuple(wrong_tool_warnings(rows, found, is_discrete=pairing.is_discrete)),

@@ -60,16 +60,20 @@ def labels_needed(errors: int, n: int, risk: float, level: float) -> int:
     >>> labels_needed(0, 0, 0.05, 0.05), labels_needed(0, 40, 0.05, 0.05), labels_needed(1, 59, 0.05, 0.05)
     (59, 19, 34)
     """
+    from scipy.special import bdtr
     from scipy.stats import binom
 
-    low = high = max(n, 1)
-    while binom.cdf(errors, high, risk) > level:
+    low, high = n, max(n, 1)
+    while bdtr(errors, high, risk) > level:
         low, high = high, high * 2
-    if high == low:
-        return high - n
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if binom.cdf(errors, middle, risk) <= level else (middle, high)
+        low, high = (low, middle) if bdtr(errors, middle, risk) <= level else (middle, high)
+    # The plain function is fifty times faster; the one that certifies has the last word.
+    while high > n and binom.cdf(errors, high - 1, risk) <= level:
+        high -= 1
+    while binom.cdf(errors, high, risk) > level:
+        high += 1
     return high - n
 
 

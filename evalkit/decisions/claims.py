@@ -146,7 +146,7 @@ def _cited(walk: _Walk) -> _Judged:
         return _Judged("cites_another_document", f"{text}: the citation points to another document")
     if held.sighting == "absent":
         return _Judged(
-            "not_retrieved", f"the answer cites {names}, but its passage was never retrieved ({_closest(walk)})"
+            "not_retrieved", f"the answer cites {names}, but its passage was never retrieved ({_searched(walk)})"
         )
     known = {passage.document_id for passage in walk.retrieved}
     if held.sighting == "unknown" and known and cited and not known.intersection(cited):
@@ -160,7 +160,7 @@ def _uncited(walk: _Walk) -> _Judged:
     said, held = walk.said.sighting, walk.held.sighting
     if held == "absent":
         how = "the answer says it, but its passage" if said == "found" else "its passage"
-        return _Judged("not_retrieved", f"{how} was never retrieved ({_closest(walk)})")
+        return _Judged("not_retrieved", f"{how} was never retrieved ({_searched(walk)})")
     open_end = _open_end(walk)
     if said == "found":
         if walk.citations_lost:
@@ -192,6 +192,11 @@ def _shown(place: _Place) -> str:
 
 def _share(place: _Place) -> str:
     return f"{place.match.hits} of its {place.match.words} words" if place.match else "some of its words"
+
+
+def _searched(walk: _Walk) -> str:
+    # An empty list is a fact; that no passage repeats a claim is a finding about words.
+    return f"as far as words tell; {_closest(walk)}" if walk.retrieved else _closest(walk)
 
 
 def _closest(walk: _Walk) -> str:

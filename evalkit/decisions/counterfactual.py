@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
-from evalkit.contract import Decision, Metric
+from evalkit.contract import Decision, Metric, canonical_json
 from evalkit.decisions.kept import id_text
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
@@ -127,16 +127,14 @@ def _edits(metric: Metric, inputs: Mapping[str, Any]) -> list[Edit]:
     pool = [item for values in reviewed if isinstance(values, list) for item in values]
     edits: list[Edit] = []
     for name in _produced_lists(metric, inputs):
-        present = inputs[name]
-        edits += [Edit("add", name, item) for item in _distinct(pool) if item not in present]
-        edits += [Edit("remove", name, item) for item in _distinct(present)]
+        present = _distinct(inputs[name])
+        edits += [Edit("add", name, item) for key, item in _distinct(pool).items() if key not in present]
+        edits += [Edit("remove", name, item) for item in present.values()]
     return edits
 
 
-def _distinct(items: list[Any]) -> Iterator[Any]:
-    for at, item in enumerate(items):
-        if item not in items[:at]:
-            yield item
+def _distinct(items: list[Any]) -> dict[bytes, Any]:
+    return {canonical_json(item): item for item in items}
 
 
 def _edited(inputs: Mapping[str, Any], option: tuple[Edit, ...]) -> dict[str, Any]:

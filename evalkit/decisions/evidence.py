@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from evalkit.cases.lookup import Passage, passages_of
@@ -62,12 +63,16 @@ class EvidenceView:
 
     def citations(self, claim_id: str) -> list[Citation]:
         """Return the citations made for one claim."""
-        items = self._citations.value or []
-        return [
-            Citation(claim_id, _text(item.get("document_id")), _text(item.get("span")))
-            for item in items
-            if isinstance(item, Mapping) and item.get("claim_id") == claim_id
-        ]
+        return self._by_claim.get(claim_id, [])
+
+    @cached_property
+    def _by_claim(self) -> Mapping[str, list[Citation]]:
+        found: dict[str, list[Citation]] = {}
+        for item in self._citations.value or ():
+            if isinstance(item, Mapping) and isinstance(claim_id := item.get("claim_id"), str):
+                cite = Citation(claim_id, _text(item.get("document_id")), _text(item.get("span")))
+                found.setdefault(claim_id, []).append(cite)
+        return found
 
     def claim(self, claim_id: str) -> Part:
         """Return the reviewed text of one claim."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file, sha256_of
+from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
 from evalkit.decisions.baseline import Baseline, Compared, read_baseline
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import Subject, expiry_warnings, last_day, unfit
@@ -60,6 +61,8 @@ class GateResult:
     compared: Compared | None
     labelled: tuple[Labelled, ...]
     rows_hash: str
+    adapter: Mapping[str, Any] | None = None
+    """Which adapter made the cases, with its mapping and audit; ``None`` where none did."""
 
     @property
     def policy(self) -> Policy | None:
@@ -124,8 +127,8 @@ def gate(
     as_of = options.as_of or datetime.now(UTC).date()
     policy_file = read_policy(policy)
     source = _Source.of(metric, cases, options)
-    subject = source.subject()
-    blockers = [*source.blockers(), *unfit(policy_file, metric, subject, as_of)]
+    subject, adapter = source.subject(), source.adapter()
+    blockers = [*source.blockers(), *adapter.blockers, *unfit(policy_file, metric, subject, as_of)]
     # A policy for another metric, or with limits that mean nothing, decides nothing; rows are still scored and counted.
     # One that has only expired still shows what it would have said.
     usable = None if any(blocker.kind in ("policy", "contract") for blocker in blockers) else policy_file.policy
@@ -160,6 +163,7 @@ def gate(
         compared=baseline.compare(streamed.decided) if baseline else None,
         labelled=tuple(labelled),
         rows_hash=streamed.rows_hash,
+        adapter=adapter.manifest,
     )
 
 
@@ -193,6 +197,9 @@ class _Source:
             judge=(manifest.get("judge") or {}).get("configuration_hash"),
             controls=manifest.get("controls_sha256"),
         )
+
+    def adapter(self) -> AdapterSide:
+        return adapter_side(self.metric, self.path, self.cases_sha256, self.run.manifest if self.run else None)
 
     def blockers(self) -> Iterator[Blocker]:
         if self.run is None:

@@ -9,17 +9,17 @@ from evalkit.decisions.run_facts import RunFacts
 from evalkit.decisions.sides import Compare, Sides
 from evalkit.scoring.records import Record
 
-__all__ = ["JUDGE_KEYS", "judge_part", "ragas_version", "state"]
+__all__ = ["JUDGE_KEYS", "judge_differs", "judge_part", "ragas_version", "state"]
 
 JUDGE_KEYS = {
     "rubric": ("rubric", "rubric_version", "rubric_sha256"),
     "prompt": ("prompt", "prompt_sha256", "system_prompt", "system_prompt_sha256", "rendered_prompt_sha256"),
     "judge_model": ("model", "judge_model"),
     "provider_settings": ("provider", "provider_settings", "settings", "endpoint", "mode"),
-    "labels": ("labels", "allowed_values", "compatibility_map"),
-    "parser": ("parser", "parser_version", "response_schema", "renderer"),
+    "labels": ("labels", "allowed_values", "compatibility_map", "compatible"),
+    "parser": ("parser", "parser_version", "response_schema", "renderer", "ignore_case", "fenced", "output"),
 }
-"""Keys of a record's `judge` and of a manifest's `judge`, by the evidence that each is."""
+"""Keys of a record's `judge`, of a manifest's `judge` and of a judge's declaration, by the evidence that each is."""
 
 
 class _Found(NamedTuple):
@@ -32,6 +32,8 @@ def judge_part(word: str, name: str) -> Compare:
     """Return the comparison of one part of a judge, asked of the record first and of the run after it."""
 
     def compare(sides: Sides) -> Difference | None:
+        if word != "rubric" and not sides.is_judged:
+            return None  # a rubric is named in the row's lineage too
         for key in JUDGE_KEYS[word]:
             found = _Found(key, _of(sides.old, sides.old_run, key), _of(sides.new, sides.new_run, key))
             if None not in found[1:] and differs(found.old, found.new):
@@ -42,15 +44,22 @@ def judge_part(word: str, name: str) -> Compare:
 
 
 def _of(record: Record, run: RunFacts, key: str) -> Any:
-    in_row = record.judge or {}
-    found = in_row.get(key, run.judge.get(key))
-    return record.lineage.get(key) if found is None else found
+    for source in (record.judge or {}, run.judge, run.declaration, record.lineage):
+        if (found := source.get(key)) is not None:
+            return found
+    return None
+
+
+def judge_differs(sides: Sides) -> bool:
+    """Tell whether a part of the judge differs: then that part is named, and not its source as a whole."""
+    parts = (judge_part(word, word) for word in JUDGE_KEYS)
+    return sides.is_judged and any(compare(sides) is not None for compare in (*parts, ragas_version))
 
 
 def ragas_version(sides: Sides) -> Difference | None:
     """Compare the library, where it can have had a say in the value."""
     before, after = (_ragas_of(*side) for side in ((sides.old, sides.old_run), (sides.new, sides.new_run)))
-    if before == after or not (sides.old_run.uses_ragas or sides.new_run.uses_ragas):
+    if before == after or not (sides.is_judged or sides.old_run.uses_ragas or sides.new_run.uses_ragas):
         return None
     return Difference("ragas", f"ragas went from {before} to {after}", Shown(str(before), str(after)))
 

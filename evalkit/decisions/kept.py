@@ -58,6 +58,8 @@ def _hash_of(value: Any) -> Any:
 
 def same_items(old: Any, new: Any) -> bool:
     """Tell whether two lists hold the same items in any order (anything else is compared as it is)."""
+    if old == new:
+        return True
     if isinstance(old, list) and isinstance(new, list):
         return Counter(map(canonical_json, old)) == Counter(map(canonical_json, new))
     return not differs(old, new)

@@ -28,7 +28,7 @@ class RunFacts:
         """Which run it is."""
         return str(self.manifest.get("run_id"))
 
-    @property
+    @cached_property
     def metric(self) -> Mapping[str, Any]:
         """Name, contract version, fingerprint, origin, declaration and contract of the metric."""
         return _mapping(self.manifest.get("metric"))
@@ -76,17 +76,22 @@ class RunFacts:
             return None
         return lambda record: rule(record).decision
 
-    @property
+    @cached_property
     def judge(self) -> Mapping[str, Any]:
         """The judge's configuration; empty for a metric without one."""
         return _mapping(self.manifest.get("judge"))
 
-    @property
-    def uses_ragas(self) -> bool:
-        """Whether the ragas version can have had a say in the values."""
-        return bool(self.judge) or self.metric.get("origin") == "ragas"
+    @cached_property
+    def declaration(self) -> Mapping[str, Any]:
+        """What the metric declared: kind and allowed values; for a judge its prompt, labels and reading as well."""
+        return _mapping(self.metric.get("declaration"))
 
     @property
+    def uses_ragas(self) -> bool:
+        """Whether the metric was written for ragas, whose version then may have had a say in the values."""
+        return self.metric.get("origin") == "ragas"
+
+    @cached_property
     def adapter(self) -> Mapping[str, Any]:
         """How traces became cases: revision and mapping, without what belongs to these cases alone."""
         adapter = _mapping(self.manifest.get("adapter"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from evalkit.cases.lookup import Passage, best_passage, same_text
 from evalkit.decisions.divergence import Divergence, word_of_input
 from evalkit.decisions.evidence import EvidenceView
 from evalkit.decisions.kept import Difference
@@ -13,13 +14,21 @@ from evalkit.decisions.run_facts import RunFacts
 from evalkit.decisions.triage import missing_claims
 from evalkit.scoring.records import Record
 
-__all__ = ["Compare", "InputPair", "Sides", "Value"]
+__all__ = ["Compare", "Held", "InputPair", "Sides", "Value"]
 
 
 class Value(NamedTuple):
     """What a metric says of inputs that it had not scored under its present source."""
 
     value: Any
+
+
+class Held(NamedTuple):
+    """The passages that hold one claim on either side; ``None`` where none does."""
+
+    claim_id: str
+    old: Passage | None
+    new: Passage | None
 
 
 class InputPair(NamedTuple):
@@ -85,6 +94,30 @@ class Sides:
         """The new evidence."""
         return EvidenceView(self.new)
 
+    def spans(self, claim_id: str) -> list[str]:
+        """Return what either side cites for a claim, word for word."""
+        cites = [*self.old_view.citations(claim_id), *self.new_view.citations(claim_id)]
+        return [same_text(cite.span) for cite in cites if cite.span and cite.span.strip()]
+
+    @cached_property
+    def held(self) -> list[Held] | None:
+        """The passages that hold the claims in question; ``None`` where they cannot be looked up on both sides."""
+        views = (self.old_view, self.new_view)
+        if not self.claims or any(view.retrieved.lost for view in views):
+            return None
+        found = []
+        for claim in self.claims:
+            if not (spans := self.spans(claim)) and any(view.claim(claim).lost for view in views):
+                return None
+            found.append(Held(claim, *(_holder(view, claim, spans) for view in views)))
+        # A claim that no passage holds on either side is not explained by the passages as they were looked up.
+        return found if any(held.old or held.new for held in found) else None
+
+    @cached_property
+    def is_judged(self) -> bool:
+        """Whether a judge had a part in either side."""
+        return bool(self.old.judge or self.new.judge or self.old_run.judge or self.new_run.judge)
+
     def evidence(self, key: str) -> InputPair:
         """Return one part of the evidence on both sides."""
         return InputPair(f"evidence.{key}", (self.old.evidence or {}).get(key), (self.new.evidence or {}).get(key))
@@ -97,6 +130,16 @@ class Sides:
     def rescored(self) -> Value | None:
         """The old inputs under the new metric; ``None`` where that cannot be known."""
         return self._rescore(self.old.inputs) if self._rescore and self.old.inputs is not None else None
+
+
+def _holder(view: EvidenceView, claim_id: str, spans: list[str]) -> Passage | None:
+    quoted = [passage for passage in view.passages if any(span in same_text(passage.text) for span in spans)]
+    if quoted:
+        cited = {cite.document_id for cite in view.citations(claim_id)}
+        return next((passage for passage in quoted if passage.document_id in cited), quoted[0])
+    claim = view.claim(claim_id)
+    best = best_passage(claim.value, view.passages) if claim.value else None
+    return best.passage if best and best.match.sighting == "found" else None
 
 
 Compare = Callable[[Sides], Difference | None]

@@ -9,22 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from evalkit.cases.lookup import Passage, best_passage, look_for, passages_of, same_text
+from evalkit.cases.lookup import Passage, look_for, passages_of, same_text
 from evalkit.decisions.evidence import Citation, EvidenceView
 from evalkit.decisions.kept import Difference, Shown, differs, id_text, is_readable, list_words, mark, names, same_items
-from evalkit.decisions.sides import InputPair, Sides
+from evalkit.decisions.sides import Held, InputPair, Sides
 
 __all__ = ["answer", "attribution", "document_identity", "retrieval", "supported_set"]
-
-
-class _Held(NamedTuple):
-    """The passages that hold one claim on either side; ``None`` where none does."""
-
-    claim_id: str
-    old: Passage | None
-    new: Passage | None
 
 
 def retrieval(sides: Sides) -> Difference | None:
@@ -35,7 +26,7 @@ def retrieval(sides: Sides) -> Difference | None:
     pair = sides.evidence("retrieved")
     if not sides.is_recorded_on_both("retrieved") or not differs(pair.old, pair.new):
         return None
-    if (held := _held(sides)) is None:
+    if (held := sides.held) is None:
         text = _passages_differ(pair)
         return Difference(pair.name, text, _shown_passages(pair)) if text else None
     for claim in held:
@@ -51,7 +42,7 @@ def retrieval(sides: Sides) -> Difference | None:
 def document_identity(sides: Sides) -> Difference | None:
     """Compare the names of equal texts (document, revision, passage): nothing was lost, a join may be broken."""
     pair = sides.evidence("retrieved")
-    for held in _held(sides) or ():
+    for held in sides.held or ():
         if held.old and held.new and held.old[1:] != held.new[1:]:
             what = "unchanged" if same_text(held.old.text) == same_text(held.new.text) else "still retrieved"
             text = (
@@ -59,7 +50,7 @@ def document_identity(sides: Sides) -> Difference | None:
                 f"(was {_name(held.old)}){_still_cited(sides, held)}"
             )
             return Difference(pair.name, text, Shown(_full_name(held.old), _full_name(held.new)))
-    if _held(sides) is not None or not (is_readable(pair.old) and is_readable(pair.new)):
+    if sides.held is not None or not (is_readable(pair.old) and is_readable(pair.new)):
         return None
     before, after = passages_of(pair.old), passages_of(pair.new)
     if _texts(before) == _texts(after) and Counter(p[1:] for p in before) != Counter(p[1:] for p in after):
@@ -115,35 +106,6 @@ def supported_set(sides: Sides) -> Difference | None:
 # --- passages -------------------------------------------------------------------------------------------------------
 
 
-def _held(sides: Sides) -> list[_Held] | None:
-    """Find the passages that hold the claims in question; ``None`` where they cannot be looked up on both sides."""
-    views = (sides.old_view, sides.new_view)
-    if not sides.claims or any(view.retrieved.lost for view in views):
-        return None
-    found = []
-    for claim in sides.claims:
-        if not (spans := _spans(sides, claim)) and any(view.claim(claim).lost for view in views):
-            return None
-        found.append(_Held(claim, *(_holder(view, claim, spans) for view in views)))
-    # A claim that no passage holds on either side is not explained by the passages as they were looked up.
-    return found if any(held.old or held.new for held in found) else None
-
-
-def _holder(view: EvidenceView, claim_id: str, spans: list[str]) -> Passage | None:
-    quoted = [passage for passage in view.passages if any(span in same_text(passage.text) for span in spans)]
-    cited = {cite.document_id for cite in view.citations(claim_id)}
-    if quoted:
-        return next((passage for passage in quoted if passage.document_id in cited), quoted[0])
-    claim = view.claim(claim_id)
-    best = best_passage(claim.value, view.passages) if claim.value else None
-    return best.passage if best and best.match.sighting == "found" else None
-
-
-def _spans(sides: Sides, claim_id: str) -> list[str]:
-    cites = [*sides.old_view.citations(claim_id), *sides.new_view.citations(claim_id)]
-    return [same_text(cite.span) for cite in cites if cite.span and cite.span.strip()]
-
-
 def _passages_differ(pair: InputPair) -> str | None:
     """Say how two lists of passages differ in their texts; ids are the business of `document_identity`."""
     if not (is_readable(pair.old) and is_readable(pair.new)):
@@ -183,14 +145,14 @@ def _full_name(passage: Passage) -> str:
     return " ".join(part for part in parts if part) or "no id"
 
 
-def _still_cited(sides: Sides, held: _Held) -> str:
+def _still_cited(sides: Sides, held: Held) -> str:
     cited = {cite.document_id for cite in sides.new_view.citations(held.claim_id)}
     if held.old and held.new and held.old.document_id in cited - {held.new.document_id}:
         return f"; the citation still names {held.old.document_id}"
     return ""
 
 
-def _shown_held(held: _Held) -> Shown:
+def _shown_held(held: Held) -> Shown:
     old, new = (f"{_full_name(p)}: {p.text}" if p else "not retrieved" for p in (held.old, held.new))
     return Shown(mark(old, None).old, mark(None, new).new)
 
@@ -214,7 +176,7 @@ def _says(view: EvidenceView, sides: Sides, claim_id: str) -> bool | None:
     if view.answer.lost:
         return None
     text = same_text(view.answer.value)
-    if any(span in text for span in _spans(sides, claim_id)):
+    if any(span in text for span in sides.spans(claim_id)):
         return True
     claim = view.claim(claim_id)
     if claim.lost:

@@ -45,10 +45,10 @@ class Threshold(NamedTuple):
     """Share of the passes that are bad; ``None`` where nothing passes."""
     bad_among_passes_interval: Interval | None
     passes: int
-    p_value: float
-    """Of "more bad rows pass than is acceptable"."""
+    p_value: float | None
+    """Of "more bad rows pass than is acceptable"; ``None`` for rows that were not drawn at random."""
     bound: float | None
-    """One-sided: at most this share of bad rows passes, at the certificate's level."""
+    """One-sided: at most this share of bad rows passes, at the certificate's level; ``None`` like `p_value`."""
     labels_needed: int
     """Labelled fails still missing for this threshold, if none of them passes."""
     is_certified: bool
@@ -148,6 +148,7 @@ def threshold_table(
     denominators: Mapping[int, int],
     is_discrete: bool = False,
     at: Sequence[int] | None = None,
+    is_drawn: bool = True,
 ) -> tuple[Threshold, ...]:
     """Return a line for each distinguishable threshold, strictest first.
 
@@ -165,6 +166,8 @@ def threshold_table(
     is_discrete : bool
     at : sequence of int, optional
         Places in the sweep; all of them by default (a spread of `MOST_THRESHOLDS`, where there are more).
+    is_drawn : bool
+        False for rows that were not drawn at random: they have rates, and prove nothing.
     """
     shown = list(at) if at is not None else _spread(len(found.thresholds), certificate.n_certified - 1)
     bad = clopper_pearson(found.false_passes[shown], found.n_fail, confidence)
@@ -188,15 +191,19 @@ def threshold_table(
                 bad_among_passes=errors / passes if passes else None,
                 bad_among_passes_interval=_interval(among, place, confidence),
                 passes=passes,
-                p_value=certificate.p_values[i],
-                bound=upper_bound(errors, found.n_fail, certificate.level),
-                labels_needed=labels_needed(errors, found.n_fail, certificate.risk, certificate.level),
+                p_value=certificate.p_values[i] if is_drawn else None,
+                bound=upper_bound(errors, found.n_fail, certificate.level) if is_drawn else None,
+                labels_needed=_lacking(errors, found.n_fail, certificate) if is_drawn else certificate.labels_needed,
                 is_certified=int(i) < certificate.n_certified,
                 just_inside=tuple(row.case_id for row in ordered[max(0, passes - _NEIGHBOURS) : passes]),
                 just_outside=tuple(row.case_id for row in ordered[passes : passes + _NEIGHBOURS]),
             )
         )
     return tuple(table)
+
+
+def _lacking(errors: int, n_fail: int, certificate: Certificate) -> int:
+    return labels_needed(errors, n_fail, certificate.risk, certificate.level)
 
 
 def _spread(n: int, kept: int) -> list[int]:

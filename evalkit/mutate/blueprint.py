@@ -7,29 +7,60 @@ import copy
 import importlib
 import inspect
 import linecache
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any, Literal, NamedTuple
 
-from evalkit.contract import EvalkitError, Metric
+from evalkit.contract import EvalkitError, Measured, Metric
+from evalkit.contract.measure import build_measure
 from evalkit.contract.source import Reach, reach_of
 from evalkit.mutate.module import ModuleText
 from evalkit.mutate.source import Edit, Unit, parse_unit
 from evalkit.scoring.load import as_metric
 
-__all__ = ["Blueprint", "Change", "blueprint_of"]
+__all__ = ["Blueprint", "Change", "Versions", "blueprint_of"]
 
 _DEF = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LARGEST_COPY = 10_000
 
 
+class Versions:
+    """One compiled `measure` for every version of a metric's function.
+
+    A mutant has the inputs of the original, so their validator, which takes longer to make than to use, is made once.
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        self._current: Any = metric
+
+        def call(**inputs: Any) -> Any:
+            return self._current(**inputs)
+
+        self._call: Any = call
+        self._measure = build_measure(
+            metric.name,
+            call,
+            metric.parameters,
+            metric.allowed_values,
+            metric.contract,
+            is_async=inspect.iscoroutinefunction(metric.function),
+        )
+
+    def measure(self, function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Measured]:
+        """Return the measure of one version; it holds until the next version is asked for."""
+        self._current = self._call.__wrapped__ = function  # unwrapped where a fault is blamed on the metric's module
+        return self._measure
+
+
 class Change(NamedTuple):
-    """One statement of the module as it reads with the fault in it."""
+    """A fault in one statement of the module."""
 
     chunk: int
-    code: CodeType
+    codes: tuple[CodeType, ...]
+    """The statements that run again, in order, the faulty one among them."""
     modules: tuple[str, ...] = ()
     """Modules that the changed text names and that the author did not import."""
 
@@ -44,10 +75,12 @@ class Blueprint:
     holder: str
     """The name under which that namespace holds the metric."""
     module: ModuleText
-    codes: dict[int, CodeType]
-    """The statements that run again, in order, by index."""
+    start: frozenset[int]
+    """The statements that define what the metric reaches: they run again for each mutant."""
+    containers: tuple[str, ...]
+    """Lists, dicts and sets that the metric reads: each mutant finds them as they were at first."""
     copied: tuple[str, ...]
-    """Containers that are copied for each mutant, so that none finds what another left in them."""
+    """Those of them that are copied, because building them may cost something."""
     units: tuple[Unit, ...]
     """The metric's own function first."""
 
@@ -65,19 +98,37 @@ class Blueprint:
         after = self.module.lines[unit.last_line : chunk.last_line]
         text = "\n".join([*before, unit.apply(edit), *after])
         modules = ("numpy",) if "numpy." in edit.text and "numpy" not in self.names else ()
-        return Change(index, self.module.compile(index, text), modules)
+        mutated = self.module.compile(index, text)
+        return Change(index, tuple(mutated if i == index else self._codes[i] for i in self._run(index)), modules)
+
+    def _run(self, *changed: int) -> list[int]:
+        if changed not in self._runs:
+            self._runs[changed] = self.module.affected(self.start.union(changed), self.containers)
+        return self._runs[changed]
+
+    @cached_property
+    def _runs(self) -> dict[tuple[int, ...], list[int]]:
+        return {}
+
+    @cached_property
+    def _codes(self) -> dict[int, CodeType]:
+        return {index: self.module.compile(index) for index in range(len(self.module.chunks))}
 
     def build(self, change: Change | None = None) -> Metric:
         """Build the metric, with one change or as it is, in a fresh copy of its module's namespace."""
+        # The contract may have been attached elsewhere: everything but the function stays as it was loaded.
+        return replace(self.metric, function=self.function(change))
+
+    def function(self, change: Change | None = None) -> Callable[..., Any]:
+        """Build the metric's function alone, with one change or as it is."""
         names = dict(self.names)
         for name in self.copied:
             names[name] = copy.deepcopy(names[name])
         if change:
             names |= {name: importlib.import_module(name) for name in change.modules}
-        for index, code in self.codes.items():
-            exec(change.code if change and change.chunk == index else code, names)  # noqa: S102 - the user's own metric
-        # The contract may have been attached elsewhere: everything but the function stays as it was loaded.
-        return replace(self.metric, function=as_metric(names[self.holder]).function)
+        for code in change.codes if change else [self._codes[index] for index in self._run()]:
+            exec(code, names)  # noqa: S102 - the user's own metric
+        return as_metric(names[self.holder]).function
 
 
 def blueprint_of(metric: Metric) -> Blueprint:
@@ -112,11 +163,10 @@ def blueprint_of(metric: Metric) -> Blueprint:
     start |= {bound} if bound is not None else set()
     containers = [name for name, value in constants.items() if isinstance(value, list | dict | set)]
     units = (*_function_units(module, nodes), *_assigned_units(module, constants, nodes, bound, reach))
-    start |= {module.chunk_at(unit.first_line) for unit in units}
     run = module.affected(start, containers)
     rebuilt = frozenset(name for index in run for name in module.chunks[index].binds)
     copied = tuple(n for n in containers if n not in rebuilt and len(names[n]) <= _LARGEST_COPY)
-    return Blueprint(metric, names, holder, module, {i: module.compile(i) for i in run}, copied, units)
+    return Blueprint(metric, names, holder, module, frozenset(start), tuple(containers), copied, units)
 
 
 def _module_text(metric: str, text: str, code: CodeType) -> ModuleText:

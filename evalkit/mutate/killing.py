@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from evalkit.contract import EvalkitError, Metric, example_list, sha256_file
+from evalkit.mutate.blueprint import Versions
 from evalkit.mutate.equivalent import check_equivalents, read_equivalents
 from evalkit.mutate.expect import Difference, difference
 from evalkit.mutate.matrix import Kill, KillMatrix, Mutant
@@ -93,13 +94,15 @@ def matrix_of(
 # --- one task -------------------------------------------------------------------------------------------------------
 
 
-def judge_task(build: Callable[[], Metric], trials: Sequence[Trial], *, full: bool) -> Task:
-    """Return the task that builds a metric and yields ``[trial, by, seen]`` for each case it fails."""
+def judge_task(
+    versions: Versions, build: Callable[[], Callable[..., Any]], trials: Sequence[Trial], *, full: bool
+) -> Task:
+    """Return the task that builds a version of a metric and yields ``[trial, by, seen]`` for each case it fails."""
 
     def task(beat: Beat) -> Iterator[Any]:
         beat(_STEP_OF_BUILDING)
         try:
-            measure = build().measure
+            measure = versions.measure(build())
         except BaseException as error:  # noqa: BLE001 - a mutant may fail in any way while it is built, too
             yield [0, "state", f"cannot be built: {type(error).__name__}: {error}"[:200]]
             return
@@ -138,14 +141,16 @@ def _kills(events: Iterator[Any], trials: Sequence[Trial], on_task: Callable[[in
 
 
 def _check_controls(planting: Planting, trials: Sequence[Trial], limits: Limits) -> None:
-    metric = planting.blueprint.metric
-    builds = (lambda: metric, planting.blueprint.build, lambda: replace(metric, function=_destroyed))
-    tasks = [judge_task(build, trials, full=index < 2) for index, build in enumerate(builds)]
+    metric, versions = planting.blueprint.metric, Versions(planting.blueprint.metric)
+    builds = (lambda: metric.function, planting.blueprint.function, lambda: _destroyed)
+    tasks = [judge_task(versions, build, trials, full=index < 2) for index, build in enumerate(builds)]
     kills = _kills(run_tasks(tasks, limits), trials, lambda _: None)
     if red := kills.get(0):
         named = example_list([f"{kill.case_id} ({kill.by}: {kill.seen})" for kill in red])
         msg = f"the unmutated metric fails {len(red)} of its {len(trials)} cases: {named}"
-        raise EvalkitError(msg, where=metric.name, do="mend the metric or the cases; a score would mean nothing")
+        do = "mend the metric or the cases; a score would mean nothing"
+        slow = "; or give each case more time with --seconds" if any(kill.by == "time" for kill in red) else ""
+        raise EvalkitError(msg, where=metric.name, do=do + slow)
     if changed := kills.get(1):
         named = example_list([f"{kill.case_id} ({kill.by}: {kill.seen})" for kill in changed])
         msg = f"the control without a change was killed: built anew, the metric behaves differently on {named}"
@@ -175,14 +180,15 @@ def _judged(
     able = [p for p in planted if not _lacking(p)]
     for name in {name for p in able for name in p.change.modules}:
         importlib.import_module(name)  # here, once, and not within the time limit of a mutant
-    tasks = [judge_task(_builder(planting, p), trials, full=full) for p in able]
+    versions = Versions(planting.blueprint.metric)
+    tasks = [judge_task(versions, _builder(planting, p), trials, full=full) for p in able]
     kills = _kills(run_tasks(tasks, limits), trials, lambda index: on_mutant(index, len(able)))
     by_id = {p.id: tuple(kills.get(index, ())) for index, p in enumerate(able)}
     return [_mutant(p, by_id.get(p.id)) for p in planted]
 
 
-def _builder(planting: Planting, planted: Planted) -> Callable[[], Metric]:
-    return lambda: planting.blueprint.build(planted.change)
+def _builder(planting: Planting, planted: Planted) -> Callable[[], Callable[..., Any]]:
+    return lambda: planting.blueprint.function(planted.change)
 
 
 def _lacking(planted: Planted) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from evalkit.contract import EvalkitError, Outcome
@@ -11,9 +11,9 @@ from evalkit.contract import EvalkitError, Outcome
 __all__ = ["By", "Kill", "KillMatrix", "Mutant", "Status"]
 
 Status = Literal["killed", "survived", "equivalent", "not_applicable"]
-By = Literal["value", "reason", "detail", "state", "decision", "outcome", "time", "memory", "death"]
-"""What gave the fault away: a wrong value, reason, detail or state, a row's decision, a gate's outcome; or the mutant
-had to be stopped (time, memory, death)."""
+By = Literal["value", "reason", "detail", "state", "decision", "outcome", "check", "time", "memory", "death"]
+"""What gave the fault away: a wrong value, reason, detail or state, a row's decision, a gate's outcome, the check of an
+audit; or the mutant had to be stopped (time, memory, death)."""
 
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -191,5 +191,11 @@ class KillMatrix:
             cases=tuple(dict.fromkeys(case for part in parts for case in part.cases)),
             mutants=tuple(mutant for part in parts for mutant in part.mutants),
             full=all(part.full for part in parts),
-            facts={name: fact for part in reversed(parts) for name, fact in part.facts.items()},
+            facts={name: fact for part in reversed(parts) for name, fact in part.facts.items()}
+            | {"suites": {mutant.layer: list(part.cases) for part in parts for mutant in part.mutants}},
         )
+
+    def part(self, layer: str) -> KillMatrix:
+        """Return one layer's mutants and the cases that were tried on them."""
+        cases = self.facts.get("suites", {}).get(layer, self.cases)
+        return replace(self, cases=tuple(cases), mutants=tuple(m for m in self.mutants if m.layer == layer))

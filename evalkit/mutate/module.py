@@ -130,9 +130,9 @@ class ModuleText:
             Where Python refuses the changed text.
         """
         chunk = self.chunks[index]
-        tree = ast.parse(self.slice_text(chunk.first_line, chunk.last_line) if text is None else text)
-        ast.increment_lineno(tree, chunk.first_line - 1)
-        code: CodeType = compile(tree, self.filename, "exec", flags=self.flags, dont_inherit=True)
+        text = self.slice_text(chunk.first_line, chunk.last_line) if text is None else text
+        lines = "\n" * (chunk.first_line - 1)  # so that every line has its number of the file
+        code: CodeType = compile(lines + text, self.filename, "exec", flags=self.flags, dont_inherit=True)
         return code
 
     def affected(self, start: Iterable[int], fresh: Iterable[str]) -> list[int]:

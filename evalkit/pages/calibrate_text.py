@@ -59,7 +59,7 @@ def percent(share: float | None) -> str:
         text = f"{100 * share:.{digits}f}"
         if (float(text) in (0.0, 100.0)) == (share in (0.0, 1.0)):
             return f"{text} %"
-    return f"{100 * share!r} %"
+    return f"{100 * share:.2g} %"
 
 
 def _head(found: Calibration) -> str:

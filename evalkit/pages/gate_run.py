@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -58,8 +58,9 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
         printer = _RowPrinter() if outputs.format == "jsonl" else None
         sinks = [sink for sink in (writer, printer) if sink is not None]
         on_rows = stack.enter_context(counting("rows judged"))
-        # A metric that prints must not end up between the rows of --format jsonl.
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        if printer:
+            stack.enter_context(_nothing_between_the_rows())
         chosen = GateOptions(on_rows=on_rows, workers=_cores(), **options)
         result = gate(metric, cases, policy, options=chosen, sink=_Both(sinks))
         run_id = writer.run_id if writer else new_run_id()
@@ -70,6 +71,25 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
     if printer:
         printer.copy_to(sys.stdout.buffer)
     return GateDone(result, facts, _screen(facts, outputs), result.exit_code)
+
+
+@contextlib.contextmanager
+def _nothing_between_the_rows() -> Iterator[None]:
+    """Send to standard error what a metric's child process or C library says on standard output meanwhile."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # standard output is closed: nothing can come between
+        kept = None
+    if kept is not None:
+        os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        if kept is not None:
+            if sys.__stdout__:
+                sys.__stdout__.flush()
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def _cores() -> int:
@@ -100,7 +120,7 @@ def _leave(facts: dict[str, Any], outputs: GateOutputs) -> None:
         from evalkit.pages.summary import render_summary
 
         # Appended, because $GITHUB_STEP_SUMMARY is one file for all steps of a job.
-        before = outputs.summary.read_text(encoding="utf-8") if outputs.summary.exists() else ""
+        before = outputs.summary.read_text(encoding="utf-8") if outputs.summary.is_file() else ""
         write_whole(outputs.summary, before + render_summary(facts))
 
 
@@ -143,7 +163,8 @@ class _RowPrinter:
         self._rows.truncate()
 
     def copy_to(self, out: IO[bytes]) -> None:
-        self._rows.seek(0)
-        while block := self._rows.read(io.DEFAULT_BUFFER_SIZE * 16):
-            out.write(block)
+        with self._rows:
+            self._rows.seek(0)
+            while block := self._rows.read(io.DEFAULT_BUFFER_SIZE * 16):
+                out.write(block)
         out.flush()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from evalkit.cases.adapter_stamp import adapter_of
 from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.decisions.gate import GateResult
 from evalkit.scoring.records import Ledger
@@ -40,6 +41,7 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "as_of": result.as_of.isoformat(),
         "findings": list(result.warnings),
     }
+    manifest |= {"adapter": dict(result.adapter)} if result.adapter else {}
     extra: dict[str, bytes | str] = {"outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2), "summary.md": render_summary(facts)}
     return _finish(writer, manifest, facts, extra)
 
@@ -67,6 +69,8 @@ def score_to_run(
             "lock_sha256": lock_hash(Path.cwd()),
             "findings": streamed.findings,
         }
+        if (stamp := adapter_of(cases)) is not None:
+            manifest["adapter"] = stamp.manifest()
         run = _finish(writer, manifest, None, {})
     return Scored(run, streamed.ledger, streamed.findings)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+import anywidget
 import ipywidgets
 import traitlets
 
@@ -19,14 +20,34 @@ __all__ = ["PAGE_SIZE", "RowExplorer", "card_html"]
 PAGE_SIZE = 100
 """Rows in the list at a time: a browser list of 50,000 entries does not answer the keyboard."""
 
-_STYLE = """<style>
+_KEYS = """
+function keep(el, tries) {
+  const box = el.closest(".evalkit-explorer");
+  if (box) {
+    box.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+    });
+  } else if (tries > 0) {
+    setTimeout(() => keep(el, tries - 1), 50);
+  }
+}
+export default { render({ el }) { keep(el, 100); } };
+"""
+_STYLE = """
 .evalkit-explorer select, .evalkit-explorer .evalkit-count { font-family: var(--jp-code-font-family, monospace); }
 .evalkit-explorer .widget-html-content { line-height: 1.45; }
 .evalkit-card { height: 30em; overflow: auto; padding: 0 1em; border: 1px solid var(--jp-border-color2, #ccc); }
 .evalkit-card h4 { margin: .9em 0 .15em; font-size: .85em; font-weight: 600; color: var(--jp-ui-font-color2, #555); }
 .evalkit-card pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-family: inherit; }
 .evalkit-card summary { cursor: pointer; margin: .9em 0 .15em; font-size: .85em; font-weight: 600; }
-</style>"""
+"""
+
+
+class _OwnKeys(anywidget.AnyWidget):
+    """Draws nothing: JupyterLab takes the arrow keys and Enter of a list for its own unless they stop at the explorer."""
+
+    _esm = _KEYS
+    _css = _STYLE
 
 
 class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no types
@@ -76,7 +97,7 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
             [self.state_filter, self.decision_filter, self.slice_filter, self.text_filter],
             layout={"flex_flow": "row wrap"},
         )
-        super().__init__([ipywidgets.HTML(_STYLE), bar, self.count, ipywidgets.HBox([left, self.card])])
+        super().__init__([_OwnKeys(), bar, self.count, ipywidgets.HBox([left, self.card])])
         self.add_class("evalkit-explorer")
         self._connect()
         self._filter()

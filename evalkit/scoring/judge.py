@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from evalkit.cases.adapter_stamp import refuse_unaudited
 from evalkit.cases.read import CaseFile
 from evalkit.contract import EvalkitError, sha256_file
 from evalkit.contract.judge import Judge
@@ -75,6 +76,7 @@ async def run_judge(
     rows = JudgeRows(judge, request_maker(judge, options.settings, cassette), options.feeds)
     if cassette is None:
         options.check_declared()
+        refuse_unaudited(judge, cases)
     subject = {
         "judge": judge.name,
         "fingerprint": judge.fingerprint,

@@ -14,6 +14,7 @@ from typing import Any
 from evalkit.contract import EvalkitError, Metric
 from evalkit.metrics import BUILT_IN
 from evalkit.scoring.ragas_bridge import from_ragas, is_decorator_metric, is_of_ragas
+from evalkit.scoring.ragas_bridge.judge_request import is_llm_metric, judge_from_ragas
 from evalkit.scoring.user_code import import_module, run_file
 
 __all__ = ["as_metric", "load_metric"]
@@ -65,6 +66,8 @@ def as_metric(obj: Any) -> Metric:
     """Return an evalkit metric as it is, a ragas decorator metric brought over, and refuse everything else."""
     if isinstance(obj, Metric):
         return obj
+    if is_llm_metric(obj):
+        return judge_from_ragas(obj)
     if is_of_ragas(obj):
         return from_ragas(obj)
     if inspect.isfunction(obj):

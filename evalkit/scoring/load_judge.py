@@ -9,7 +9,6 @@ from typing import Any
 from evalkit.contract import EvalkitError
 from evalkit.contract.judge import Judge
 from evalkit.scoring.load import as_metric, load_metric
-from evalkit.scoring.ragas_bridge.judge_request import is_llm_metric, judge_from_ragas
 from evalkit.scoring.user_code import import_module, run_file
 
 __all__ = ["as_judge", "load_judge", "load_object"]
@@ -60,10 +59,8 @@ def load_object(spec: str) -> Any:
 
 def as_judge(obj: Any) -> Judge:
     """Return a judge as it is, a ragas metric with a prompt brought over, and refuse everything else."""
-    if isinstance(obj, Judge):
-        return obj
-    if is_llm_metric(obj):
-        return judge_from_ragas(obj)
     metric = as_metric(obj)
+    if isinstance(metric, Judge):
+        return metric
     msg = f"{metric.name} computes its value and asks no model"
     raise EvalkitError(msg, do=f"score it: evalkit score {metric.name} CASES --run DIR")

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from evalkit.cases.seen import seen_hash
 from evalkit.contract import Contract, canonical_json, sha256_of
 
 __all__ = ["EXCERPT_LENGTH", "Kept", "RedactionFailed", "is_kept_in_full", "keeper", "redactor", "seen_hash_of"]
 
 EXCERPT_LENGTH = 200
 """Characters of an excerpt: enough to recognise a passage, not enough to republish it."""
-
-_SEEN = ("question", "answer", "retrieved")
 
 
 class RedactionFailed(Exception):  # noqa: N818 - what happened, told in the row's record
@@ -91,8 +90,7 @@ def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[st
 
 def seen_hash_of(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> str:
     """Hash what a reviewer sees: question, answer and passages; the inputs, where a case carries none of them."""
-    seen = {key: evidence[key] for key in _SEEN if key in evidence} if evidence else {}
-    return sha256_of(seen or inputs)
+    return seen_hash(evidence) or sha256_of(inputs)
 
 
 def _cut(values: Mapping[str, Any], cut: Mapping[str, str]) -> Mapping[str, Any]:

@@ -36,6 +36,7 @@ class Scorer:
         self.required = tuple(self.feeds[p.name] for p in metric.parameters if p.required)
         self.optional = tuple(self.feeds[p.name] for p in metric.parameters if not p.required)
         self._pairs = tuple(self.feeds.items())
+        self._keys = frozenset(self.feeds.values())
         self._keep = keeper(metric.contract)
         self._redact = redactor(metric.contract)
         self._owner_of = {"invalid": "test-data", "error": "metric", "unrun": "metric"} | dict(
@@ -64,8 +65,11 @@ class Scorer:
             kept.inputs, kept.evidence, kept.input_hash, kept.evidence_hash, kept.seen_hash,
             self.metric.version, fields.get("requirement_set_version"),
             {key: self._redact(fields[key]) for key in _LINEAGE if key in fields},
-            None if state == "scored" else self._owner_of[state], None,
+            None if state == "scored" else self._owner(case, measured), None,
         )  # fmt: skip
+
+    def _owner(self, case: Case, measured: Measured) -> str:
+        return str(case.fields["unfit"]["owner"]) if measured.error_kind == "unfit" else self._owner_of[measured.state]
 
     def _measure(self, case: Case, inputs: Mapping[str, Any]) -> Measured:
         wanted = case.fields.get("contract_version")
@@ -75,6 +79,10 @@ class Scorer:
                 f"{self.metric.version!r}; rows of different versions are not compared"
             )
             return Measured("invalid", None, reason, {}, "contract_version")
+        unfit = case.fields.get("unfit")
+        # Whoever prepared the case says so; where it names inputs, it speaks to metrics that take one of them.
+        if unfit is not None and (not unfit.get("inputs") or not self._keys.isdisjoint(unfit["inputs"])):
+            return Measured("invalid", None, unfit["reason"], {}, "unfit")
         return self.metric.measure(inputs)
 
     def _bad_line(self, line: BadLine) -> Record:

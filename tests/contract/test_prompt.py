@@ -71,7 +71,7 @@ def test_the_gold_label_may_not_stand_in_the_prompt(name: str) -> None:
         parse_prompt("j", f"judge {{response}} as {{{name}}}", None)
 
 
-@given(st.text(alphabet="{}ab\" :'x3.", max_size=30), st.text(alphabet="{}ab\"", max_size=10))
+@given(st.text(alphabet="{}ab\" :'x3.", max_size=30), st.text(alphabet='{}ab"', max_size=10))
 def test_what_is_accepted_renders_and_ragas_notation_says_the_same(text: str, value: str) -> None:
     try:
         prompt = parse_prompt("j", text + " {response}", ["response"])

@@ -12,8 +12,8 @@ from evalkit.scoring.records import Record, Ruling
 from evalkit.scoring.run import Run, RunWriter
 
 PLAIN = Record(
-    1, "a", "default", True, None, None, "scored", 0.5, "r", {}, None, "pass", None, None, {}, None, "h", None, "s", "1",
-    None, {}, None, None,
+    1, "a", "default", True, None, None, "scored", 0.5, "r", {}, None, "pass", None, None, {}, None, "h", None, "s",
+    "1", None, {}, None, None,
 )  # fmt: skip
 
 

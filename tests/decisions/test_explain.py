@@ -240,11 +240,36 @@ def test_where_nothing_that_was_kept_differs_nobody_is_named(tmp_path: Path) -> 
 
 
 def test_a_library_that_the_metric_does_not_use_explains_nothing(tmp_path: Path) -> None:
-    new, old = pair(tmp_path)
-    manifest = json.loads((new.folder / "manifest.json").read_text()) | {"ragas": "0.5.0"}
-    for change in ({}, {"judge": None}):
-        (new.folder / "manifest.json").write_text(json.dumps(manifest | change))
-        assert only_row(open_run(new.folder), old).first_divergence == "none"
+    old, new = Side(), Side()
+    fails(new)
+    old.row["judge"] = new.row["judge"] = None
+    new.manifest["ragas"] = "0.5.0"
+    assert only_row(new.run(tmp_path / "new"), old.run(tmp_path / "old")).first_divergence == "none"
+    new.manifest["metric"]["origin"] = "ragas"
+    row = only_row(new.run(tmp_path / "ragas"), open_run(tmp_path / "old"))
+    assert (row.first_divergence, row.owner) == ("ragas_version", "metric")
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "word"),
+    [
+        ("prompt", "Judge {response}.", "Judge {response} strictly.", "prompt"),
+        ("rubric_version", "1", "2", "rubric"),
+        ("allowed_values", ["pass", "fail"], ["pass", "fail", "unsure"], "labels"),
+        ("fenced", False, True, "parser"),
+    ],
+)
+def test_of_an_edited_judge_the_part_is_named_and_not_its_source(
+    tmp_path: Path, key: str, old: Any, new: Any, word: str
+) -> None:
+    # A gate over a judge's records keeps no judge in its manifest; the declaration says what the judge was.
+    before, after = Side(), Side()
+    fails(after)
+    for side, value, fingerprint in ((before, old, "sha256:1"), (after, new, "sha256:2")):
+        side.row["judge"] = {"model": "m1", "fingerprint": fingerprint}
+        side.manifest["metric"] |= {"fingerprint": fingerprint, "declaration": {"kind": "discrete", key: value}}
+    row = only_row(after.run(tmp_path / "new"), before.run(tmp_path / "old"))
+    assert row.first_divergence == word
 
 
 # --- claims: only their own evidence counts -------------------------------------------------------------------------

@@ -63,7 +63,9 @@ def test_a_policy_that_fits_has_nothing_against_it(found):
 
 
 def test_every_reason_is_incomplete_owned_and_says_what_to_do(found):
-    blockers = found(metric=numeric(version="2"), limits="minimum = 3", expires_on="2026-11-30", more="[frozen]\njudge = 'x'")
+    blockers = found(
+        metric=numeric(version="2"), limits="minimum = 3", expires_on="2026-11-30", more="[frozen]\njudge = 'x'"
+    )
     assert len(blockers) == 4
     assert all(blocker.outcome is Outcome.incomplete and blocker.do for blocker in blockers)
     assert [blocker.owner for blocker in blockers] == ["policy", "policy", "policy", "judge"]
@@ -88,9 +90,7 @@ def test_the_policy_names_its_metric(tmp_path: Path):
 
 def test_s1_6_another_contract_version_is_a_contract_change(found):
     (blocker,) = found(contract_version='"2"')
-    assert blocker.sentence == (
-        "contract change: the policy was approved for contract version '2', quality has '1'"
-    )
+    assert blocker.sentence == ("contract change: the policy was approved for contract version '2', quality has '1'")
     bare = numeric_metric(name="quality")(score)
     assert len(found(bare)) == 1
     assert found(bare, contract_version='"0"') == []
@@ -125,7 +125,14 @@ def test_a_provisional_policy_holds_for_sixty_days_at_most(found):
     assert blocker.sentence.startswith("the policy expired on 2026-12-24")
 
 
-OVERRIDE = '[[overrides]]\ncase_id = "c1"\nseen_hash = "h"\napprover = "ada"\nreason = "r"\nexpires_on = 2026-12-10\nfollow_up = "issue 7"\n'
+OVERRIDE = """[[overrides]]
+case_id = "c1"
+seen_hash = "h"
+approver = "ada"
+reason = "r"
+expires_on = 2026-12-10
+follow_up = "issue 7"
+"""
 
 
 @pytest.mark.parametrize(("as_of", "kinds"), [(date(2026, 12, 10), []), (date(2026, 12, 11), ["expired"])])
@@ -145,7 +152,10 @@ def test_what_ends_within_two_weeks_is_warned_of(tmp_path: Path):
     path = tmp_path / "policy.toml"
     head = "".join(f"{key} = {value}\n" for key, value in PLAIN.items())
     path.write_text(
-        head + "[slices.default]\nminimum = 0.5\n" + OVERRIDE + '[observation]\nold_metric = "old"\nuntil = 2026-12-20\n'
+        head
+        + "[slices.default]\nminimum = 0.5\n"
+        + OVERRIDE
+        + '[observation]\nold_metric = "old"\nuntil = 2026-12-20\n'
     )
     policy = read_policy(path).policy
     assert policy is not None

@@ -13,8 +13,8 @@ from evalkit.decisions.rules import covers, rule_of
 from evalkit.scoring.records import Record, Ruling, is_knife_edge
 
 PLAIN = Record(
-    1, "a", "default", True, None, None, "scored", 0.5, "r", {}, None, None, None, None, {}, None, "h", None, "s", "1", None,
-    {}, None, None,
+    1, "a", "default", True, None, None, "scored", 0.5, "r", {}, None, None, None, None, {}, None, "h", None, "s", "1",
+    None, {}, None, None,
 )  # fmt: skip
 
 
@@ -49,7 +49,14 @@ def test_at_the_minimum_a_row_passes_in_the_band_a_person_decides_below_it_fails
 
 @pytest.mark.parametrize(
     ("value", "decision"),
-    [(0.0, "pass"), (0.2, "pass"), (0.20000000000000004, "review"), (0.25, "review"), (0.25000000000000006, "fail"), (1, "fail")],
+    [
+        (0.0, "pass"),
+        (0.2, "pass"),
+        (0.20000000000000004, "review"),
+        (0.25, "review"),
+        (0.25000000000000006, "fail"),
+        (1, "fail"),
+    ],
 )
 def test_where_lower_is_better_all_is_mirrored(value: float, decision: str):
     assert ruled(SliceLimits(maximum=0.2, review_band=0.05), value)[:3] == (decision, 0.2, "v7")

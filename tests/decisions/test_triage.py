@@ -63,7 +63,7 @@ ENDINGS = {
     ),
     "never retrieved": (
         {"answer": UNSAID, "retrieved": [OTHER]},
-        "not_retrieved", "retrieval", "retrieval", "never retrieved (closest of 1: policy-v2, 0 of its 6",
+        "not_retrieved", "retrieval", "retrieval", "retrieved (as far as words tell; closest of 1: policy-v2, 0 of",
     ),
     "never retrieved, said all the same": (
         {"retrieved": [OTHER]}, "not_retrieved", "retrieval", "retrieval", "the answer says it, but its passage was",

@@ -141,6 +141,35 @@ def test_each_building_starts_with_fresh_containers_and_caches(web):
     assert [blueprint.build().measure(row).reason for _ in range(3)] == ["row 1"] * 3
 
 
+NESTED = """
+    from evalkit.contract import MetricResult, numeric_metric
+
+    LOADED = []
+
+    def load():
+        LOADED.append(1)
+        return {"a"}
+
+    WORDS = load()
+    if True:
+        SEEN = {}
+
+    @numeric_metric()
+    def share(n: int) -> MetricResult:
+        SEEN[n] = True
+        WORDS.add(str(n))
+        return MetricResult(0.5, f"{len(SEEN)} {len(WORDS)}")
+"""
+
+
+def test_a_container_is_fresh_wherever_it_is_made_and_nothing_is_loaded_again(user_file):
+    metric = load_metric(f"{user_file(NESTED)}:share")
+    blueprint = blueprint_of(metric)
+    assert [blueprint.build().measure({"n": 1}).reason for _ in range(2)] == ["1 2", "1 2"]
+    assert metric.function.__globals__["LOADED"] == [1]
+    assert metric.function.__globals__["WORDS"] == {"a"}
+
+
 def test_the_module_is_the_same_before_and_after(web):
     names = web.function.__globals__
     before, modules, path = dict(names), set(sys.modules), list(sys.meta_path)

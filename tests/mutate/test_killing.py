@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,7 +169,7 @@ WILD = """
 
 def test_a_mutant_that_hangs_recurses_allocates_or_exits_is_killed_and_the_others_are_judged(kill):
     cases = [{"case_id": "half", "n": 2, "oracle": {"value": 0.5}}]
-    matrix = kill(WILD, cases, limits=Limits(seconds=0.5))
+    matrix = kill(WILD, cases, limits=Limits(seconds=0.5), suggestions=False)
     seen = {m.diff.split("\n")[0]: m.kills[0] for m in matrix.of("killed") if m.operator == "negation"}
     assert [(kill.by, kill.seen.partition(" (")[0][:52]) for kill in seen.values()] == [
         ("time", "did not end within 0.5 s"),
@@ -206,6 +207,12 @@ ONCE = """
     def share(n: int) -> float:
         return n / max(LIMITS)
 """
+
+
+def test_a_slow_metric_is_told_that_it_may_have_more_time(kill):
+    source = HALF.replace("if n < 0:", "import time; time.sleep(0.3)\n        if n < 0:")
+    with pytest.raises(EvalkitError, match=r"none \(time: did not end within 0\.1 s\).*more time with --seconds"):
+        kill(source, limits=Limits(seconds=0.1))
 
 
 def test_a_metric_that_cannot_be_built_again_is_refused_by_the_control_without_a_change(kill):
@@ -272,6 +279,13 @@ def test_an_async_metric(kill):
     assert one(matrix, "boundary", "+ return 1.0").kills[0].by == "value"
 
 
+def test_a_plain_value_error_of_the_metric_is_an_invalid_row_in_every_version(kill):
+    source = HALF.replace("InvalidRow(", "ValueError(")
+    matrix = kill(source)
+    assert one(matrix, "exception_message").kills[0].by == "reason"
+    assert one(matrix, "exception_type").kills[0].seen.startswith("error: RuntimeError")
+
+
 def test_a_discrete_metric(kill):
     source = """
         from evalkit.contract import discrete_metric
@@ -294,6 +308,25 @@ def test_the_user_file_is_not_touched_and_leaves_nothing_behind(kill, tmp_path):
     kill()
     assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["contract.jsonl", "their_metric.py"]
     assert "n / LIMIT" in (tmp_path / "their_metric.py").read_text()
+
+
+def test_the_module_is_the_same_before_and_after(write):
+    spec, path = write(WITH_STATE, CASES)
+    metric = load_metric(spec)
+    names = metric.function.__globals__
+    before, seen, modules = dict(names), dict(names["SEEN"]), set(sys.modules)
+    hooks = (list(sys.meta_path), list(sys.path_hooks), list(sys.path))
+    matrix_of(metric, path, full=True)
+    assert all(names[name] is value for name, value in before.items())
+    assert set(names) == set(before)
+    assert names["SEEN"] == seen == {}
+    assert (list(sys.meta_path), list(sys.path_hooks), list(sys.path)) == hooks
+    assert {name.partition(".")[0] for name in set(sys.modules) - modules} <= {"numpy"}
+
+
+WITH_STATE = HALF.replace("LIMIT = 4", "LIMIT = 4\n    SEEN = {}").replace(
+    "if n < 0:", "SEEN[n] = n\n        if n < 0:"
+)
 
 
 def test_the_matrix_is_plain_json(kill):

@@ -88,4 +88,6 @@ def test_layers_come_together_and_are_told_apart():
     assert both.cases == ("half", "all", "late")
     assert both.of("survived", "gate") == [gate]
     assert both.of("survived", "metric") == []
-    assert both.facts == {"policy": "release"}
+    assert both.facts == {"policy": "release", "suites": {"metric": ["half", "all"], "gate": ["all", "late"]}}
+    assert (both.part("gate").cases, both.part("gate").mutants) == (("all", "late"), (gate,))
+    assert both.part("metric").cases == ("half", "all")

@@ -58,6 +58,11 @@ def test_a_name_that_is_bound_twice_is_bound_twice_again():
     assert run("A = 1\nB = 2\nA = A + 1", "A") == ["A", "A"]
 
 
+def test_what_replaces_a_name_runs_after_what_made_it():
+    module = ModuleText("def f(): pass\nf = len\ng = 1\n", "their.py")
+    assert module.affected([0], ()) == [0, 1]
+
+
 def test_statements_that_share_a_line_stay_together():
     module = ModuleText("a = 1; b = 2\nc = 3", "their.py")
     assert [sorted(chunk.binds) for chunk in module.chunks] == [["a", "b"], ["c"]]

@@ -15,7 +15,7 @@ import pytest
 from evalkit.contract import EvalkitError
 from evalkit.mutate.runner import Event, Limits, Stopped, run_tasks
 
-QUICK = Limits(seconds=0.4, memory=64 << 20)
+QUICK = Limits(seconds=0.8, memory=64 << 20)
 
 
 def says(*messages):
@@ -56,8 +56,8 @@ def test_messages_come_in_the_order_of_the_tasks():
 @pytest.mark.parametrize(
     ("action", "stopped"),
     [
-        (hang, Stopped("time", 3, "did not end within 0.4 s")),
-        (lambda: time.sleep(60), Stopped("time", 3, "did not end within 0.4 s")),
+        (hang, Stopped("time", 3, "did not end within 0.8 s")),
+        (lambda: time.sleep(60), Stopped("time", 3, "did not end within 0.8 s")),
         (lambda: os._exit(0), Stopped("death", 3, "left the process (exit 0)")),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), Stopped("death", 3, "the process was ended by SIGKILL")),
         (lambda: os.kill(os.getpid(), signal.SIGSEGV), Stopped("death", 3, "the process was ended by SIGSEGV")),
@@ -85,7 +85,7 @@ def test_the_time_is_that_of_a_step_not_of_the_task():
     def task(beat):
         for step in range(4):
             beat(step)
-            time.sleep(0.25)
+            time.sleep(0.3)
         yield "done"
 
     assert events(task) == [Event(0, "done")]

@@ -162,7 +162,7 @@ def test_one_run_shows_the_closest_passage_and_its_words(tmp_path: Path) -> None
     run = gate(FIXTURES / "incidents" / "retrieval_broke" / "new.jsonl", tmp_path / "run")
     screen = explain_runs(run, None, None).screen
     assert "1 of 6 rows need an explanation, 5 do not" in screen
-    assert "digital-refund: its passage was never retrieved (closest of 3:" in screen
+    assert "digital-refund: its passage was never retrieved (as far as words tell;" in screen
     assert "closest passage for digital-refund (refund-policy-v2, 1 of 7 words): We" in screen
     assert "the runs differ in" not in screen
 

@@ -89,7 +89,7 @@ def test_a_cost_is_known_only_where_usage_is_reported(usage: Any, cost: Decimal 
 @pytest.mark.parametrize(
     ("prices", "currency", "fragment"),
     [
-        ({"m": {"input": "0.15"}}, "USD", "must be a decimal amount in quotes such as \"0.15\"; got None"),
+        ({"m": {"input": "0.15"}}, "USD", 'must be a decimal amount in quotes such as "0.15"; got None'),
         ({"m": {"input": 0.15, "output": "1"}}, "USD", "got 0.15"),
         ({"m": {"input": "-1", "output": "1"}}, "USD", "got '-1'"),
         ({"m": {"input": "NaN", "output": "1"}}, "USD", "got 'NaN'"),

@@ -64,6 +64,8 @@ def test_a_cassette_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_why_a_verdict_is_missing_is_said_as_far_as_it_can_be_seen(tmp_path: Path) -> None:
     cassette = read_cassette(write(tmp_path / "c.jsonl", HEAD, LINE))
-    assert cassette.why_not("a", {"model": "m2"}) == "it was recorded under another configuration (model was 'm', is 'm2')"
+    assert (
+        cassette.why_not("a", {"model": "m2"}) == "it was recorded under another configuration (model was 'm', is 'm2')"
+    )
     assert "with another prompt" in cassette.why_not("a", {"model": "m"})
     assert cassette.why_not("b", {"model": "m"}) == "this case was never recorded"

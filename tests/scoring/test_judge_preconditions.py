@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from judges import CONTRACT, JUDGE
 
 from evalkit.cases.read import Case
 from evalkit.contract import EvalkitError
 from evalkit.contract.judge import Judge
 from evalkit.scoring.judging.preconditions import check_feeds, output_of, unmet
-from judges import CONTRACT, JUDGE
 
 ROW = {"case_id": "a", "reference": "Berlin", "response": "Berlin."}
 SHA = hashlib.sha256(b"Berlin.").hexdigest()
@@ -44,7 +44,9 @@ def test_the_evidence_version_must_be_one_that_the_judge_may_be_shown() -> None:
     assert problem(evidence_version="2026-12") is None  # not tracked
 
 
-@pytest.mark.parametrize(("stated", "kind"), [(f"sha256:{SHA}", None), (SHA.upper(), None), ("sha256:0", "response_sha256")])
+@pytest.mark.parametrize(
+    ("stated", "kind"), [(f"sha256:{SHA}", None), (SHA.upper(), None), ("sha256:0", "response_sha256")]
+)
 def test_only_the_captured_output_is_judged(stated: str, kind: str | None) -> None:
     assert problem(response_sha256=stated) == kind
 

@@ -171,7 +171,9 @@ def test_tool_calls_are_read_by_their_arguments() -> None:
     assert read_reply(PLAIN, found).error_kind == "two_objects"
 
 
-@pytest.mark.parametrize("body", [{"choices": [None]}, {"choices": [{"message": "x"}]}, {"choices": [{"message": {"content": 5}}]}])
+@pytest.mark.parametrize(
+    "body", [{"choices": [None]}, {"choices": [{"message": "x"}]}, {"choices": [{"message": {"content": 5}}]}]
+)
 def test_a_misshapen_envelope_reads_as_empty(body: dict[str, Any]) -> None:
     found = reply_of(body)
     assert found is not None

@@ -105,7 +105,11 @@ def test_what_reads_the_reply_is_no_part_of_the_question() -> None:
         # ragas does not know these, and the preflight shows what is really sent
         ("o10", {}, {"temperature": 0.01, "top_p": 0.1, "max_tokens": 1024}),
         ("gpt-20", {}, {"temperature": 0.01, "top_p": 0.1, "max_tokens": 1024}),
-        ("o10", {"max_tokens": None, "temperature": None, "top_p": None, "max_completion_tokens": 9}, {"max_completion_tokens": 9}),
+        (
+            "o10",
+            {"max_tokens": None, "temperature": None, "top_p": None, "max_completion_tokens": 9},
+            {"max_completion_tokens": 9},
+        ),
         ("gpt-5", {"temperature": None}, {"max_completion_tokens": 1024}),
     ],
 )

@@ -15,15 +15,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-
 from endpoint import Answer, Call, status, verdict
+from judges import CONTRACT, JUDGE, Home
+
 from evalkit.contract import EvalkitError
 from evalkit.scoring.judge import Budget, run_judge
 from evalkit.scoring.judging.budget import Price
 from evalkit.scoring.judging.folder import JudgeFolder
 from evalkit.scoring.judging.verdicts import VerdictStore
 from evalkit.scoring.run import open_run
-from judges import CONTRACT, JUDGE, Home
 
 PRICE = Price(Decimal("1.00"), Decimal("2.00"), "USD")
 

@@ -7,20 +7,22 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-
 from endpoint import Answer, Call, completion, cut, hang, page, reply, status, tool_call, verdict
+from judges import CONTRACT, JUDGE, Home, cases_text
+
 from evalkit.contract import EvalkitError
 from evalkit.contract.judge import Judge
 from evalkit.scoring.judge import Budget, replay_records
 from evalkit.scoring.judging.budget import Price
 from evalkit.scoring.judging.cassette import read_cassette
-from judges import CONTRACT, JUDGE, Home, cases_text
 
 GOOD = json.dumps({"reason": "r", "value": "pass"})
 PRICE = Price(Decimal("1.00"), Decimal("2.00"), "USD")
 
 
-def by_answer(script: dict[str, Answer], otherwise: Callable[[], Answer] = lambda: verdict("pass")) -> Callable[[Call], Answer]:
+def by_answer(
+    script: dict[str, Answer], otherwise: Callable[[], Answer] = lambda: verdict("pass")
+) -> Callable[[Call], Answer]:
     """Answer by what stands in the prompt."""
 
     def answer(call: Call) -> Answer:
@@ -31,7 +33,9 @@ def by_answer(script: dict[str, Answer], otherwise: Callable[[], Answer] = lambd
 
 def test_each_row_costs_one_call_and_comes_back_in_input_order(home: Home) -> None:
     home.write(20)
-    home.endpoint.script = lambda call: verdict("fail" if "answer 7\n" in call.prompt else "pass", delay=0.01 * (call.number % 5))
+    home.endpoint.script = lambda call: verdict(
+        "fail" if "answer 7\n" in call.prompt else "pass", delay=0.01 * (call.number % 5)
+    )
     done = home.run()
     records = home.records()
     assert home.endpoint.count == 20
@@ -281,7 +285,7 @@ def test_concurrency_is_a_limit(home: Home) -> None:
     assert home.endpoint.most_open == 3
 
 
-# --- budget -----------------------------------------------------------------------------------------------------------
+# --- budget ---------------------------------------------------------------------------------------------------------
 
 
 def test_at_the_boundary_nothing_more_is_sent_and_what_is_finished_stays(home: Home) -> None:
@@ -338,7 +342,7 @@ def test_a_live_run_without_a_budget_is_refused_before_anything_is_sent(home: Ho
     assert home.endpoint.count == 0
 
 
-# --- preflight --------------------------------------------------------------------------------------------------------
+# --- preflight ------------------------------------------------------------------------------------------------------
 
 
 def test_the_preflight_is_one_call_and_shows_what_is_really_sent(home: Home) -> None:
@@ -357,7 +361,10 @@ def test_the_preflight_is_one_call_and_shows_what_is_really_sent(home: Home) -> 
     [
         (status(401, "Incorrect API key"), ["(auth)", "Incorrect API key", "check OPENAI_API_KEY"]),
         (status(404, "no model judge-a"), ["(not_found)", "no model judge-a", "check the model's name"]),
-        (status(400, "Unsupported parameter: max_tokens"), ["Unsupported parameter", "max_tokens=1024", "--unset NAME"]),
+        (
+            status(400, "Unsupported parameter: max_tokens"),
+            ["Unsupported parameter", "max_tokens=1024", "--unset NAME"],
+        ),
         (page(), ["(bad_body)", "a web page"]),
         (cut(0), ["(connection)"]),
     ],
@@ -397,7 +404,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(home: Home) -> None:
         home.run(settings=home.settings(api_key=None))
 
 
-# --- modes, kinds, retention --------------------------------------------------------------------------------------------
+# --- modes, kinds, retention ----------------------------------------------------------------------------------------
 
 
 def test_tools_mode_is_read_from_the_call(home: Home) -> None:
@@ -429,7 +436,9 @@ def test_what_must_not_be_kept_is_not_in_the_reply_either(home: Home) -> None:
     careful = replace(CONTRACT, retention={"response": "hash"}, redact=lambda text: text.replace("Smith", "[name]"))
     judge = Judge(name="right", prompt=JUDGE.prompt, contract=careful)
     home.write(2)
-    home.endpoint.script = by_answer({"answer 1\n": reply("Mr Smith is right")}, lambda: verdict("pass", reason="Smith"))
+    home.endpoint.script = by_answer(
+        {"answer 1\n": reply("Mr Smith is right")}, lambda: verdict("pass", reason="Smith")
+    )
     home.run(judge=judge)
     good, bad = home.records()
     assert (good["value"], good["reason"]) == ("pass", "[name]")
@@ -449,7 +458,7 @@ def test_a_declared_normalisation_and_an_undeclared_field_are_findings(home: Hom
     assert any("1 replies held the undeclared field 'score'" in finding for finding in done.findings)
 
 
-# --- replay -------------------------------------------------------------------------------------------------------------
+# --- replay ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_cassette_replays_without_key_or_network(home: Home) -> None:

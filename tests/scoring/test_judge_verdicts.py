@@ -133,7 +133,9 @@ def test_a_later_layout_is_refused(path: Path) -> None:
         VerdictStore(path)
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but long enough to have a page" * 50, b"SQLite format 3\0" + b"x" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but long enough to have a page" * 50, b"SQLite format 3\0" + b"x" * 5000]
+)
 def test_a_file_that_is_no_database_is_refused(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(EvalkitError) as caught:

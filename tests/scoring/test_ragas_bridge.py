@@ -20,6 +20,7 @@ from pydantic import Field
 
 import evalkit.scoring.ragas_bridge as bridge
 from evalkit.contract import Contract, ContractError, EvalkitError, Metric, MetricResult, attach, make_metric
+from evalkit.contract.judge import Judge
 from evalkit.scoring.load import as_metric, load_metric
 from evalkit.scoring.ragas_bridge import from_ragas, import_ragas, is_decorator_metric, is_of_ragas, to_ragas
 
@@ -305,14 +306,13 @@ def test_h01_scoring_a_brought_async_metric_leaves_asyncio_run_as_it_was(ragas: 
 # --- what is not a decorator metric ---------------------------------------------------------------------------------
 
 
-def test_judges_and_other_ragas_objects_are_refused_in_plain_words(ragas: ModuleType):
+def test_other_ragas_objects_are_refused_in_plain_words(ragas: ModuleType):
     collections = __import__("ragas.metrics.collections", fromlist=["ExactMatch"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         legacy_judge, legacy = ragas.Faithfulness(), ragas.ExactMatch()
-    for judge in (ragas.NumericMetric(name="rated", prompt="Rate {x}"), legacy_judge):
-        with pytest.raises(EvalkitError, match=r"asks a model: it is a judge.*run it with `evalkit judge`"):
-            as_metric(judge)
+    with pytest.raises(EvalkitError, match=r"asks a model: it is a judge.*run it with `evalkit judge`"):
+        as_metric(legacy_judge)
     for other in (collections.ExactMatch(), legacy):
         with pytest.raises(
             EvalkitError, match=r"was not made by a ragas decorator.*decorate that with @numeric_metric"
@@ -322,6 +322,12 @@ def test_judges_and_other_ragas_objects_are_refused_in_plain_words(ragas: Module
         as_metric(ragas.MetricResult(1.0))
     with pytest.raises(EvalkitError, match="got the class Faithfulness"):
         as_metric(type(legacy_judge))
+
+
+def test_a_ragas_metric_with_a_prompt_is_brought_as_a_judge(ragas: ModuleType):
+    judge = as_metric(ragas.NumericMetric(name="rated", prompt="Rate {x}"))
+    assert isinstance(judge, Judge)
+    assert (judge.kind, judge.origin, [p.name for p in judge.parameters]) == ("numeric", "ragas", ["x"])
 
 
 def test_detection_goes_by_the_classes_modules(ragas: ModuleType):

@@ -14,10 +14,11 @@ from evalkit.contract.words import DECISIONS, STATES
 from evalkit.scoring.records import KNIFE_EDGE, Ledger, Record, Ruling, Values, is_knife_edge
 
 # The fields of records.jsonl in their order, spelt out: they are a public interface.
-FIELDS = (
-    "line case_id slice blocking family partition state value reason detail error_kind decision minimum policy_version "
-    "inputs evidence input_hash evidence_hash seen_hash contract_version requirement_set_version lineage owner judge"
-).split()
+FIELDS = [
+    "line", "case_id", "slice", "blocking", "family", "partition", "state", "value", "reason", "detail", "error_kind",
+    "decision", "minimum", "policy_version", "inputs", "evidence", "input_hash", "evidence_hash", "seen_hash",
+    "contract_version", "requirement_set_version", "lineage", "owner", "judge",
+]  # fmt: skip
 
 
 def record(**changed: Any) -> Record:
@@ -53,8 +54,9 @@ def records(draw: st.DrawFn) -> Record:
     return record(
         line=draw(st.integers(1, 10**9)), case_id=draw(st.none() | TEXTS), slice=draw(TEXTS),
         blocking=draw(st.booleans()), state=state, value=value, reason=draw(TEXTS), detail=draw(OBJECTS),
-        decision=draw(st.sampled_from([None, *DECISIONS])), minimum=draw(st.none() | FLOATS), inputs=draw(st.none() | OBJECTS),
-        evidence=draw(st.none() | OBJECTS), lineage=draw(OBJECTS), owner=draw(st.none() | TEXTS),
+        decision=draw(st.sampled_from([None, *DECISIONS])), minimum=draw(st.none() | FLOATS),
+        inputs=draw(st.none() | OBJECTS), evidence=draw(st.none() | OBJECTS), lineage=draw(OBJECTS),
+        owner=draw(st.none() | TEXTS),
     )  # fmt: skip
 
 
@@ -90,7 +92,9 @@ def test_a_record_of_the_deepest_case_can_be_read_back():
 
 
 @pytest.mark.parametrize(
-    "value", [object(), {1: "x"}, {"x": {1, 2}}, {"x": "\ud800"}, {"x": 2**64}, {"x": 1 + 2j}], ids=repr
+    "value",
+    [object(), {1: "x"}, {"x": {1, 2}}, {"x": "\ud800"}, {"x": 2**64}, {"x": 1 + 2j}],
+    ids=["object", "key", "set", "surrogate", "integer", "complex"],
 )
 def test_what_cannot_be_written_becomes_the_metrics_error(value: Any):
     found = record(detail={"bad": value}, decision="pass")
@@ -266,8 +270,11 @@ def test_revisions_are_those_of_blocking_rows():
 # Sums of eighths are exact in a float, so that the order of adding cannot show.
 EIGHTHS = st.builds(
     lambda value, name, blocking, decision: record(value=value / 8, slice=name, blocking=blocking, decision=decision),
-    st.integers(0, 8), st.sampled_from(["a", "b"]), st.booleans(), st.sampled_from([None, *DECISIONS]),
-) | st.builds(unscored, st.sampled_from(STATES[1:]), slice=st.sampled_from(["a", "c"]), blocking=st.booleans())  # fmt: skip
+    st.integers(0, 8),
+    st.sampled_from(["a", "b"]),
+    st.booleans(),
+    st.sampled_from([None, *DECISIONS]),
+) | st.builds(unscored, st.sampled_from(STATES[1:]), slice=st.sampled_from(["a", "c"]), blocking=st.booleans())
 PARTS = st.lists(EIGHTHS, max_size=6)
 
 

@@ -139,9 +139,13 @@ def test_nothing_is_left_behind_by_an_error_before_the_first_record(tmp_path: Pa
 
 
 def test_after_the_first_record_an_error_leaves_a_folder_that_says_so(tmp_path: Path):
-    with pytest.raises(KeyboardInterrupt), RunWriter(tmp_path / "first") as writer:
-        writer.write(RECORD.to_json())
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with RunWriter(tmp_path / "first") as writer:
+            writer.write(RECORD.to_json())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert names(tmp_path / "first") == {"records.jsonl.part"}
     assert (tmp_path / "first" / "records.jsonl.part").read_bytes() == RECORD.to_json()
     with pytest.raises(EvalkitError, match=r"is an unfinished run: it holds no manifest\.json") as caught:
@@ -150,11 +154,9 @@ def test_after_the_first_record_an_error_leaves_a_folder_that_says_so(tmp_path: 
 
 
 def test_a_full_disk_is_said_plainly_and_the_folder_stays_unfinished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(EvalkitError, match=r"records cannot be written \(No space left on device\)"):  # noqa: PT012
-        with RunWriter(tmp_path / "first") as writer:
-            writer.write(RECORD.to_json())
-            monkeypatch.setattr(run_module.os, "fsync", full_disk)
-            writer.close_records()
+    monkeypatch.setattr(run_module.os, "fsync", full_disk)
+    with pytest.raises(EvalkitError, match=r"records cannot be written \(No space left on device\)"):
+        made(tmp_path / "first")
     with pytest.raises(EvalkitError, match="is an unfinished run"):
         open_run(tmp_path / "first")
 
@@ -226,7 +228,7 @@ def test_g03_what_was_there_before_survives_a_write_that_fails(tmp_path: Path, m
     path = tmp_path / "out.json"
     write_whole(path, "before")
     monkeypatch.setattr(run_module.os, "fsync", full_disk)
-    with pytest.raises(EvalkitError, match="No space left on device.*nothing that was there before has changed"):
+    with pytest.raises(EvalkitError, match=r"No space left on device.*nothing that was there before has changed"):
         write_whole(path, "after")
     assert path.read_text() == "before"
     assert names(tmp_path) == {"out.json"}

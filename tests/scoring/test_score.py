@@ -57,7 +57,8 @@ def test_a09_one_bad_row_leaves_the_others_alone():
     found = [case(1, text="a"), case(2, text=None), case(3, text="boom"), case(4, text="unfit"), case(5, text="c")]
     records = list(score_cases(length, found))
     assert [(r.case_id, r.state, r.value) for r in records] == [
-        ("c1", "scored", 0.1), ("c2", "invalid", None), ("c3", "error", None), ("c4", "invalid", None), ("c5", "scored", 0.1),
+        ("c1", "scored", 0.1), ("c2", "invalid", None), ("c3", "error", None), ("c4", "invalid", None),
+        ("c5", "scored", 0.1),
     ]  # fmt: skip
     assert [r.owner for r in records] == [None, "test-data", "metric", "test-data", None]
 
@@ -70,7 +71,8 @@ def test_b01_one_record_a_line_in_the_order_of_the_file(tmp_path: Path):
     )
     records = list(score_cases(length, path))
     assert [(r.line, r.case_id, r.state) for r in records] == [
-        (1, "d", "scored"), (2, "b", "scored"), (3, "c", "scored"), (4, "a", "scored"), (5, None, "invalid"), (7, "e", "scored"),
+        (1, "d", "scored"), (2, "b", "scored"), (3, "c", "scored"), (4, "a", "scored"), (5, None, "invalid"),
+        (7, "e", "scored"),
     ]  # fmt: skip
 
 
@@ -175,7 +177,7 @@ def test_s1_18_a_bad_line_is_redacted_too():
     assert record.reason == "family must be a text; got '[name]'"
 
 
-@pytest.mark.parametrize("redact", [lambda text: 1 / 0, lambda text: None], ids=["raises", "gives no text"])
+@pytest.mark.parametrize("redact", [lambda _: 1 / 0, lambda _: None], ids=["raises", "gives no text"])
 def test_s1_18_where_redaction_fails_nothing_of_the_row_is_kept(redact: Callable[[str], str]):
     metric = numeric_metric(contract=contract(redact=redact), name="m")(length.function)
     record = one(metric, case(text="Ada", source="Ada", evidence={"answer": "Ada"}))

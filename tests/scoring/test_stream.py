@@ -98,7 +98,8 @@ def test_b03_where_an_id_occurs_twice_the_file_is_read_again_and_nothing_is_said
     streamed = stream_cases(path, SCORER, JUDGED, kept, on_rows=calls.append)
     assert kept.restarts == 1
     assert [(r.case_id, r.state, r.error_kind) for r in kept.records()] == [
-        ("a", "invalid", "duplicate_case_id"), ("b", "scored", None), ("a", "invalid", "duplicate_case_id"), ("B", "scored", None),
+        ("a", "invalid", "duplicate_case_id"), ("b", "scored", None), ("a", "invalid", "duplicate_case_id"),
+        ("B", "scored", None),
     ]  # fmt: skip
     assert (streamed.ledger.lines, streamed.ledger.total()) == (4, 4)
     assert len(streamed.findings) == 1
@@ -146,7 +147,7 @@ def test_blocks_and_processes_change_nothing(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_small_file_is_not_worth_a_second_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stream_module, "_run_job", lambda block: pytest.fail("a process was started"))
+    monkeypatch.setattr(stream_module, "_run_job", lambda _: pytest.fail("a process was started"))
     assert stream_cases(written(tmp_path, MIXED), SCORER, workers=4).ledger.lines == 8
 
 

@@ -81,10 +81,16 @@ def _retrieved(in_order: list[dict[str, Any]]) -> list[Any] | None:
     if rerankers:
         return _documents(rerankers[-1]["attributes"].get("reranker"), "output_documents")
     retrievers = [fact for fact in in_order if fact["kind"] == "RETRIEVER"]
-    lists = [_documents(fact["attributes"].get("retrieval"), "documents") for fact in retrievers]
+    lists = [[] if _found_nothing(fact) else _documents(fact["attributes"].get("retrieval"), "documents")
+             for fact in retrievers]  # fmt: skip
     if not lists or None in lists:  # a retriever whose documents were not logged: what came back is not known
         return None
     return [document for documents in lists for document in documents or ()]
+
+
+def _found_nothing(fact: Mapping[str, Any]) -> bool:
+    """Whether a retriever says that it returned an empty list; flattened attributes cannot, its output can."""
+    return "retrieval" not in fact["attributes"] and fact["output"] in ([], {"documents": []})
 
 
 def _documents(holder: Any, key: str) -> list[Any] | None:

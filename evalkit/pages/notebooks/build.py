@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.contract import EvalkitError
 from evalkit.pages.notebooks.nbfile import notebook_text
 from evalkit.pages.notebooks.sources import code_cells, stable_ids
+from evalkit.pages.png import recompressed
 from evalkit.scoring.run import write_whole
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_FILE, MOST_PNG = 400_000, 100_000
 MOST_TABLE_ROWS, MOST_CODE_CELLS = 15, 25
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{6,}")
-_PLACE = re.compile(r"(?<![\w.:/*<])/(?:home|root|tmp|work|opt|Users|private|usr|var)/\S+|\b[A-Z]:\\\\\S+")
+_PLACE = re.compile(r"(?<![\w.:/*<])/(?:home|root|tmp|opt|Users|private|usr|var)/\S+|\b[A-Z]:\\\S+")
 _KEPT_METADATA = ("jupytext", "kernelspec")
 
 
@@ -57,6 +58,8 @@ def _normalise(output: Any) -> None:
     for kind, value in output.get("data", {}).items():
         if kind.startswith("text/") and isinstance(value, str):
             output.data[kind] = _ADDRESS.sub("", value)
+        elif kind == "image/png":  # of a chart with many marks, the renderer's own file is ten times as large
+            output.data[kind] = base64.b64encode(recompressed(base64.b64decode(value))).decode()
 
 
 def page_problems(page: NotebookNode) -> Iterator[str]:
@@ -94,8 +97,9 @@ def _output_problems(output: Any) -> Iterator[str]:
     if "<script" in html or "</style>" in html.replace("</style>", "", html.count("<style scoped>")):
         yield "its HTML holds a script or a style sheet, which GitHub drops"
     text = output.get("text", "") + "".join(str(value) for kind, value in data.items() if kind.startswith("text/"))
-    if place := _PLACE.search(text):
-        yield f"it names a place on this machine: {place.group()[:80]!r}"
+    here = [place for place in (str(Path.cwd()), str(Path.home())) if len(place) > 1 and place in text]
+    for place in [*here, *_PLACE.findall(text)][:1]:
+        yield f"it names a place on this machine: {place[:80]!r}"
 
 
 def build_page(page: NotebookNode, target: Path) -> bool:

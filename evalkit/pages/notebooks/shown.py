@@ -100,8 +100,8 @@ def notebooks_junit(done: NotebooksDone) -> bytes:
         for check in verdict.checks:
             case = TestCase(check.name, verdict.name, verdict.seconds if check.name == "cells" else 0.0)
             if check.outcome is not Outcome.passed:
-                kind = Error if check.outcome is Outcome.incomplete else Failure
-                kind = Skipped if check.name == "outcome" and verdict.is_only_reported else kind
+                is_reported = check.name == "outcome" and verdict.is_only_reported
+                kind = Skipped if is_reported else Error if check.outcome is Outcome.incomplete else Failure
                 case.result = [kind(plain(check.sentence), check.outcome.name)]
             suite.add_testcase(case)
         xml.add_testsuite(suite)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit.cases.adapter_stamp import adapter_of
 from evalkit.cases.read import CaseFile
 from evalkit.contract import EvalkitError, sha256_file, sha256_text
 from evalkit.scoring.judging.asking import Asker
@@ -155,6 +156,8 @@ class Session:
             "ledger": ledger.facts(),
             "findings": findings,
         }
+        if (stamp := adapter_of(self.cases.path)) is not None:
+            manifest["adapter"] = stamp.manifest()
         manifest["records_sha256"] = self.home.close_records()
         self.options.before_manifest(self.home, manifest)
         return JudgeRun(self.home.finish(manifest), ledger, facts, findings)

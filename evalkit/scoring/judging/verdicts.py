@@ -114,6 +114,8 @@ class VerdictStore:
             raise self._refused(msg)
         # A commit survives the death of the process at any point; only a power cut may take the last moment with it.
         self._db.execute("PRAGMA synchronous = NORMAL")
+        # Folding the journal into the file waits for the disk, and every call under way would wait with it: rarely.
+        self._db.execute("PRAGMA wal_autocheckpoint = 20000")
         if (found := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             msg = f"is damaged ({found})"
             raise self._refused(msg)

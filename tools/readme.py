@@ -1,0 +1,70 @@
+"""Run every ``console`` block of the README and write its real output back; ``--check`` only compares."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+
+_BLOCK = re.compile(r"^```console\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+# What differs from run to run by nature: run ids, and the seconds something took.
+_UNSTABLE = [(re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}"), "20261201T090000Z-4f2a1c"), (re.compile(r"\b\d+\.\d+ s\b"), "0.5 s")]
+
+
+def rebuilt(text: str) -> str:
+    """Return the README with the output of each command as it is now; the blocks share one scratch folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for name in ("fixtures", "notebooks", "requirements.lock"):
+            (folder / name).symlink_to(ROOT / name)
+        return _BLOCK.sub(lambda block: f"```console\n{_run(block.group(1), folder)}```", text)
+
+
+def commands_of(block: str) -> list[str]:
+    """Return the commands of a block: lines that begin with ``$``, continued by a backslash."""
+    joined = block.replace("\\\n", "\\\0")
+    return [line.replace("\\\0", "\\\n") for line in joined.split("\n") if line.startswith("$ ")]
+
+
+def _run(block: str, folder: Path) -> str:
+    return "".join(_one(command, folder) for command in commands_of(block))
+
+
+def _one(command: str, folder: Path) -> str:
+    program, *arguments = shlex.split(command.removeprefix("$ ").replace("\\\n", " "))
+    if program != "evalkit":
+        msg = f"a console block may only run evalkit; got {program!r}"
+        raise ValueError(msg)
+    environment = os.environ | {"COLUMNS": "80", "PYTHONWARNINGS": "error:::evalkit"}
+    done = subprocess.run(
+        [sys.executable, "-m", "evalkit", *arguments],
+        cwd=folder, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    output = done.stdout.rstrip()
+    for pattern, stable in _UNSTABLE:
+        output = pattern.sub(stable, output)
+    code = f"[exit code {done.returncode}]\n" if done.returncode else ""
+    return f"{command}\n{output}\n{code}"
+
+
+def main() -> int:
+    """Rewrite, or compare."""
+    before = README.read_text(encoding="utf-8")
+    after = rebuilt(before)
+    if "--check" not in sys.argv:
+        README.write_text(after, encoding="utf-8")
+        return 0
+    print("\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), "README.md", "as it is now", lineterm="")))
+    return int(before != after)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
