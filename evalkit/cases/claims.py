@@ -1,4 +1,4 @@
-"""Proposed claims for people to decide on: required ones from the reference, support by words. A draft is never gold."""
+"""Proposed claims for people to decide on: required ones from the reference, support by words; never gold as such."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CLAIM_INPUTS = ("required_claim_ids", "supported_claim_ids")
 """The metric inputs that reviewed claims feed."""
 
 COLUMNS = (
-    "case_id", "claim_id", "question", "claim", "answer_says", "answer_words", "passage_says", "passage", "passage_text",
-    "decision", "changed_claim", "supported", "reviewer", "note", "seen_hash",
+    "case_id", "claim_id", "question", "claim", "answer_says", "answer_words", "passage_says", "passage",
+    "passage_text", "decision", "changed_claim", "supported", "reviewer", "note", "seen_hash",
 )  # fmt: skip
 """Columns of the sheet; people fill ``decision``, ``changed_claim``, ``supported``, ``reviewer`` and ``note``."""
 
@@ -168,7 +168,10 @@ def _open(claims: list[Claim], case: Mapping[str, Any]) -> str | None:
     if undecided := [claim.claim_id for claim in claims if claim.is_open]:
         return f"{len(undecided)} of {len(claims)} claims are not approved: {example_list(undecided)}"
     seen = seen_hash(case.get("evidence")) or ""
-    if stale := [claim.claim_id for claim in claims if claim.decision != "reject" and claim.seen_hash != seen]:
+    # A line that people added has no hash of its own: it was decided with the others of its case.
+    shown = next((claim.seen_hash for claim in claims if claim.seen_hash), "")
+    own = [(claim.claim_id, claim.seen_hash or shown) for claim in claims if claim.decision != "reject"]
+    if stale := [claim_id for claim_id, hashed in own if hashed != seen]:
         return f"support of {example_list(stale)} was decided for another answer or other passages: draft it again"
     return None
 

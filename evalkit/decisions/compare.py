@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from evalkit.contract import EvalkitError, Outcome
 from evalkit.decisions.binomial import exact_interval
-from evalkit.decisions.differences import COMPARISONS
-from evalkit.decisions.divergence import Divergence
-from evalkit.decisions.dual_run import DualRun, Side
-from evalkit.decisions.explanation import Standing, standing_of
-from evalkit.decisions.paired_runs import RowPair
+from evalkit.decisions.explaining.differences import COMPARISONS
+from evalkit.decisions.explaining.divergence import Divergence
+from evalkit.decisions.explaining.dual_run import DualRun, Side
+from evalkit.decisions.explaining.explanation import Standing, standing_of
+from evalkit.decisions.explaining.paired_runs import RowPair
+from evalkit.decisions.explaining.sides import Sides
 from evalkit.decisions.policy import Policy
-from evalkit.decisions.sides import Sides
 from evalkit.scoring.records import Record
 
 __all__ = ["Comparison", "Disagreement", "check_observation", "compare"]

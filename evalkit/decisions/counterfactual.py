@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 from evalkit.contract import Decision, Metric, canonical_json
-from evalkit.decisions.kept import id_text
+from evalkit.decisions.explaining.kept import id_text
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
 

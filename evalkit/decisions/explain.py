@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from evalkit.contract import Metric
-from evalkit.decisions.explanation import Explained, Explanation, standing_of
-from evalkit.decisions.paired_runs import checked_records
-from evalkit.decisions.run_facts import RunFacts
-from evalkit.decisions.searches import Search
+from evalkit.decisions.explaining.explanation import Explained, Explanation, standing_of
+from evalkit.decisions.explaining.paired_runs import checked_records
+from evalkit.decisions.explaining.run_facts import RunFacts
+from evalkit.decisions.explaining.searches import Search
+from evalkit.decisions.explaining.two_runs import explain_two
 from evalkit.decisions.triage import needs_triage, triage
-from evalkit.decisions.two_runs import explain_two
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evalkit.contract import Contract
-from evalkit.decisions.claims import Finding, find_claim
-from evalkit.decisions.divergence import Divergence, Promises, earliest, owner_of, promises_of, word_of_input
-from evalkit.decisions.evidence import EvidenceView
+from evalkit.decisions.explaining.claims import Finding, find_claim
+from evalkit.decisions.explaining.divergence import Divergence, Promises, earliest, owner_of, promises_of, word_of_input
+from evalkit.decisions.explaining.evidence import EvidenceView
 from evalkit.scoring.records import Record
 
 __all__ = ["Triage", "missing_claims", "needs_triage", "triage"]

@@ -56,7 +56,8 @@ def draft_from(spec: str, traces: Path, kept: ReviewedClaims | None = None) -> D
     bare: list[str] = []
     unusable: list[str] = []
     count = 0
-    for count, trace in enumerate(READERS[adapter.reads](traces), start=1):
+    for trace in READERS[adapter.reads](traces):
+        count += 1
         adapted = mapper.adapted(trace)
         if adapted.unusable:
             unusable.append(adapted.trace_id)

@@ -44,7 +44,7 @@ _STYLE = """
 
 
 class _OwnKeys(anywidget.AnyWidget):
-    """Draws nothing: JupyterLab takes the arrow keys and Enter of a list for its own unless they stop at the explorer."""
+    """Draws nothing: JupyterLab takes arrow keys and Enter of a list for its own unless they stop at the explorer."""
 
     _esm = _KEYS
     _css = _STYLE

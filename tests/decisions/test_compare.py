@@ -22,7 +22,7 @@ from evalkit import (
     read_policy,
 )
 from evalkit.decisions.compare import Comparison, check_observation, compare
-from evalkit.decisions.dual_run import dual_run
+from evalkit.decisions.explaining.dual_run import dual_run
 from evalkit.decisions.policy import Policy
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "evidence_coverage"

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from evalkit import EvalkitError, Run, load_metric, open_run
-from evalkit.decisions import differences
-from evalkit.decisions.divergence import ORDER, OWNER_OF
 from evalkit.decisions.explain import explain
-from evalkit.decisions.explanation import Explained
+from evalkit.decisions.explaining import differences
+from evalkit.decisions.explaining.divergence import ORDER, OWNER_OF
+from evalkit.decisions.explaining.explanation import Explained
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "evidence_coverage"
 INCIDENTS = sorted(path.name for path in (FIXTURES / "incidents").iterdir() if path.is_dir())

@@ -25,7 +25,7 @@ _BASES = (
     ("calibrated: the labels certify it", "calibrated"),
     ("provisional: at most 60 days", "provisional"),
 )
-_WIDE = {"width": "46em", "max_width": "100%"}
+_WIDE = {"width": "46em", "max_width": "98%"}
 _NAMES = {"description_width": "9em"}
 
 

@@ -44,10 +44,10 @@ class DiscussPanel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no
         self._tally: Tally = review.tally()
         self.sort_choice = dropdown("Rows", _SORTS, "value", width="23em")
         self.count = ipywidgets.BoundedIntText(
-            description="on each side", value=5, min=1, max=50, style={"description_width": "6em"},
-            layout={"width": "11em"},
+            description="On each side", value=5, min=1, max=50, style={"description_width": "7em"},
+            layout={"width": "12em"},
         )  # fmt: skip
-        self.rows = ipywidgets.Select(options=[], rows=14, layout={"width": "99%", "height": "23em"})
+        self.rows = ipywidgets.Select(options=[], rows=8, layout={"width": "99%"})
         self.rows.aria_label = "Rows around the threshold"
         self.caption = html()
         self.card = html()
@@ -139,13 +139,15 @@ class DiscussPanel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no
                 f"{len(below)} of {near.n_below:,} that do not, below it"
             )
         show(self.caption, f"<p>{escape(caption)}</p>")
-        self._fill(options)
+        closest = next(iter([*near.above, *near.below]), None)
+        self._fill(options, str(closest.case_id) if closest else "")
 
-    def _fill(self, options: list[tuple[str, str]]) -> None:
+    def _fill(self, options: list[tuple[str, str]], nearest: str) -> None:
         known = [case_id for _, case_id in options if case_id != RULE]
-        keep = self.chosen if self.chosen in known else next(iter(known), "")
+        keep = self.chosen if self.chosen in known else nearest if nearest in known else next(iter(known), "")
         self.rows.unobserve(self._choose, ["value"])
         self.rows.options = options
+        self.rows.rows = min(max(len(options), 6), 22)
         self.rows.value = keep or None
         self.rows.observe(self._choose, ["value"])
         self.chosen = keep

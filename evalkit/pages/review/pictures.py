@@ -55,7 +55,7 @@ def distribution_chart(counted: Counted, threshold: float, *, title: str, width:
     bars = alt.Chart(data).mark_rect(strokeWidth=1.5).encode(
         x=x, x2="end:Q",
         y=alt.Y("base:Q", title="rows", axis=alt.Axis(tickMinStep=1)), y2="top:Q",
-        color=alt.Color("label_word:N", scale=colour, legend=legend),
+        fill=alt.Fill("label_word:N", scale=colour, legend=legend),
         stroke=alt.Stroke("label_word:N", scale=colour, legend=legend),
         fillOpacity=alt.FillOpacity("label_word:N", scale=fill, legend=legend),
         tooltip=[alt.Tooltip("label:N", title="score"), alt.Tooltip("label_word:N", title="label"), "rows:Q"],

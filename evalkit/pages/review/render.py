@@ -136,7 +136,8 @@ def diff_html(diff: str) -> str:
         return "<p>Nothing changes.</p>"
     lines = []
     for line in diff.splitlines():
-        kind = {"+": "ek-add", "-": "ek-del"}.get(line[:1], "")
+        is_head = line.startswith(("+++", "---"))
+        kind = "" if is_head else {"+": "ek-add", "-": "ek-del"}.get(line[:1], "")
         text = escape(plain(line))
         lines.append(f'<span class="{kind}">{text}</span>' if kind else text)
     inner = "\n".join(lines)

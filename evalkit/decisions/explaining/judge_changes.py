@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from evalkit.decisions.kept import Difference, Shown, differs, mark
-from evalkit.decisions.run_facts import RunFacts
-from evalkit.decisions.sides import Compare, Sides
+from evalkit.decisions.explaining.kept import Difference, Shown, differs, mark
+from evalkit.decisions.explaining.run_facts import RunFacts
+from evalkit.decisions.explaining.sides import Compare, Sides
 from evalkit.scoring.records import Record
 
 __all__ = ["JUDGE_KEYS", "judge_differs", "judge_part", "ragas_version", "state"]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit.decisions.divergence import ORDER, Divergence
+from evalkit.decisions.explaining.divergence import ORDER, Divergence
 
 if TYPE_CHECKING:
-    from evalkit.decisions.explanation import Explained
+    from evalkit.decisions.explaining.explanation import Explained
 
 __all__ = ["NOBODY", "Group", "Rollup", "roll_up"]
 

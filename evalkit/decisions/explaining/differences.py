@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evalkit.decisions import agreed_changes as agreed
-from evalkit.decisions import judge_changes as judge
-from evalkit.decisions import system_changes as system
-from evalkit.decisions.divergence import Divergence
-from evalkit.decisions.kept import Difference
-from evalkit.decisions.sides import Compare, Sides
+from evalkit.decisions.explaining import agreed_changes as agreed
+from evalkit.decisions.explaining import judge_changes as judge
+from evalkit.decisions.explaining import system_changes as system
+from evalkit.decisions.explaining.divergence import Divergence
+from evalkit.decisions.explaining.kept import Difference
+from evalkit.decisions.explaining.sides import Compare, Sides
 
 __all__ = ["COMPARISONS", "Diverged", "first_divergence"]
 

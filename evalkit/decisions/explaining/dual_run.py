@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from evalkit.cases.read import BadLine, Case, CaseFile
 from evalkit.contract import EvalkitError, Metric
-from evalkit.decisions.paired_runs import RowPair, checked_records, pair_records
+from evalkit.decisions.explaining.paired_runs import RowPair, checked_records, pair_records
+from evalkit.decisions.explaining.run_facts import RunFacts
 from evalkit.decisions.policy import Policy
 from evalkit.decisions.rules import rule_of
-from evalkit.decisions.run_facts import RunFacts
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
 from evalkit.scoring.run import Run, installed_versions

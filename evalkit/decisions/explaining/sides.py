@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from evalkit.cases.lookup import Passage, best_passage, same_text
-from evalkit.decisions.divergence import Divergence, word_of_input
-from evalkit.decisions.evidence import EvidenceView
-from evalkit.decisions.kept import Difference
-from evalkit.decisions.run_facts import RunFacts
+from evalkit.decisions.explaining.divergence import Divergence, word_of_input
+from evalkit.decisions.explaining.evidence import EvidenceView
+from evalkit.decisions.explaining.kept import Difference
+from evalkit.decisions.explaining.run_facts import RunFacts
 from evalkit.decisions.triage import missing_claims
 from evalkit.scoring.records import Record
 

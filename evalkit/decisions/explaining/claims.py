@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from evalkit.cases.lookup import Match, Passage, Sighting, best_passage, look_for, same_text
-from evalkit.decisions.divergence import Divergence, Promises, owner_of
-from evalkit.decisions.evidence import Citation, EvidenceView
+from evalkit.decisions.explaining.divergence import Divergence, Promises, owner_of
+from evalkit.decisions.explaining.evidence import Citation, EvidenceView
 
 __all__ = ["Ending", "Finding", "find_claim"]
 

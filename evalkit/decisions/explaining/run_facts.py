@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from evalkit.contract import Decision
-from evalkit.decisions.divergence import Promises, promises_of
+from evalkit.decisions.explaining.divergence import Promises, promises_of
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run
 

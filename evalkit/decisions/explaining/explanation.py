@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from evalkit.decisions.claims import Finding
 from evalkit.decisions.counterfactual import Counterfactual
-from evalkit.decisions.divergence import Divergence
-from evalkit.decisions.kept import Difference
-from evalkit.decisions.rollup import Rollup, roll_up
-from evalkit.decisions.run_facts import RunFact, RunFacts
+from evalkit.decisions.explaining.claims import Finding
+from evalkit.decisions.explaining.divergence import Divergence
+from evalkit.decisions.explaining.kept import Difference
+from evalkit.decisions.explaining.rollup import Rollup, roll_up
+from evalkit.decisions.explaining.run_facts import RunFact, RunFacts
 from evalkit.scoring.records import Record
 
 __all__ = ["Change", "Explained", "Explanation", "Standing", "standing_of"]

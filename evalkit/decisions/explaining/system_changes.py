@@ -11,9 +11,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from evalkit.cases.lookup import Passage, look_for, passages_of, same_text
-from evalkit.decisions.evidence import Citation, EvidenceView
-from evalkit.decisions.kept import Difference, Shown, differs, id_text, is_readable, list_words, mark, names, same_items
-from evalkit.decisions.sides import Held, InputPair, Sides
+from evalkit.decisions.explaining.evidence import Citation, EvidenceView
+from evalkit.decisions.explaining.kept import (
+    Difference,
+    Shown,
+    differs,
+    id_text,
+    is_readable,
+    list_words,
+    mark,
+    names,
+    same_items,
+)
+from evalkit.decisions.explaining.sides import Held, InputPair, Sides
 
 __all__ = ["answer", "attribution", "document_identity", "retrieval", "supported_set"]
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from evalkit.decisions.judge_changes import judge_differs
-from evalkit.decisions.kept import Difference, Shown, differs, id_text, is_readable, list_words, mark, names, same_items
-from evalkit.decisions.run_facts import RunFacts
-from evalkit.decisions.sides import InputPair, Sides
+from evalkit.decisions.explaining.judge_changes import judge_differs
+from evalkit.decisions.explaining.kept import (
+    Difference,
+    Shown,
+    differs,
+    id_text,
+    is_readable,
+    list_words,
+    mark,
+    names,
+    same_items,
+)
+from evalkit.decisions.explaining.run_facts import RunFacts
+from evalkit.decisions.explaining.sides import InputPair, Sides
 from evalkit.scoring.records import Record
 
 _LIMITS = ("minimum", "maximum", "review_band", "require", "review", "decide")

@@ -7,13 +7,13 @@ from operator import attrgetter
 from typing import Any
 
 from evalkit.contract import Metric
-from evalkit.decisions.differences import first_divergence
-from evalkit.decisions.divergence import Divergence, owner_of
-from evalkit.decisions.explanation import Change, Explained, Explanation, standing_of
-from evalkit.decisions.paired_runs import PairedRuns, RowPair
-from evalkit.decisions.run_facts import RunFacts, compare_facts
-from evalkit.decisions.searches import Search
-from evalkit.decisions.sides import Sides, Value
+from evalkit.decisions.explaining.differences import first_divergence
+from evalkit.decisions.explaining.divergence import Divergence, owner_of
+from evalkit.decisions.explaining.explanation import Change, Explained, Explanation, standing_of
+from evalkit.decisions.explaining.paired_runs import PairedRuns, RowPair
+from evalkit.decisions.explaining.run_facts import RunFacts, compare_facts
+from evalkit.decisions.explaining.searches import Search
+from evalkit.decisions.explaining.sides import Sides, Value
 from evalkit.decisions.triage import needs_triage, triage
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full

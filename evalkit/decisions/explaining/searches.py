@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalkit.contract import Metric
 from evalkit.decisions.counterfactual import Counterfactual, counterfactual
-from evalkit.decisions.run_facts import RunFacts
+from evalkit.decisions.explaining.run_facts import RunFacts
 from evalkit.scoring.records import Record
 
 __all__ = ["Search"]

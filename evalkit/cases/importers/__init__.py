@@ -1,0 +1,1 @@
+"""Labels out of spreadsheets and of other tools' exports: declared maps, presets, and a report before anything is written."""
