@@ -47,8 +47,8 @@ import pandas as pd
 from IPython.display import display
 
 import evalkit.pages.notebooks as workbench
-from evalkit.decisions.agenda import AgendaOptions
-from evalkit.decisions.confusion import confusion_at
+from evalkit.decisions.meeting.agenda import AgendaOptions
+from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.pages.review import page as meeting_page
 from evalkit.pages.review import pictures, views
 

@@ -39,7 +39,8 @@ def _run(block: str, folder: Path) -> str:
 
 
 def _one(command: str, folder: Path) -> str:
-    program, *arguments = shlex.split(command.removeprefix("$ ").replace("\\\n", " "))
+    typed, _, tail = command.removeprefix("$ ").replace("\\\n", " ").partition("| tail -")
+    program, *arguments = shlex.split(typed)
     if program != "evalkit":
         msg = f"a console block may only run evalkit; got {program!r}"
         raise ValueError(msg)
@@ -48,7 +49,7 @@ def _one(command: str, folder: Path) -> str:
         [sys.executable, "-m", "evalkit", *arguments],
         cwd=folder, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    output = done.stdout.rstrip()
+    output = "\n".join(done.stdout.rstrip().split("\n")[-int(tail) if tail else 0 :])
     for pattern, stable in _UNSTABLE:
         output = pattern.sub(stable, output)
     code = f"[exit code {done.returncode}]\n" if done.returncode else ""

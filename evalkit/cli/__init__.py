@@ -16,7 +16,7 @@ from evalkit.contract import EvalkitError, Outcome
 
 __all__ = ["main"]
 
-_ROOMS = ("bring", "measure", "judge", "break_", "decide", "calibrate", "labelling", "explain", "run")
+_ROOMS = ("bring", "measure", "judge", "break_", "decide", "calibrate", "review", "labelling", "explain", "run")
 
 for _room in _ROOMS:
     import_module(f"evalkit.cli.{_room}")

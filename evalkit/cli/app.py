@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     help="Design, break, calibrate, decide, gate and explain the metrics that decide whether an LLM system ships.\n\n"
     "Exit codes of every command that checks: 0 passed, 1 quality failed, 2 incomplete (cannot be judged), "

@@ -9,7 +9,7 @@ import typer
 
 from evalkit.cli.app import BRING, app, finish, say, write_json
 
-__all__ = ["adapt", "audit"]
+__all__ = ["adapt", "audit", "draft", "import_labels"]
 
 AdapterSpec = Annotated[str, typer.Argument(metavar="ADAPTER", help="A shipped mapping, or path/to/file.py:object.")]
 TracesFile = Annotated[Path, typer.Argument(metavar="TRACES", help="A file in the format that the adapter reads.")]
@@ -75,3 +75,41 @@ def draft(
     from evalkit.pages.claims_run import run_claims_draft
 
     say(run_claims_draft(adapter, traces, out, keep).screen(out.name))
+
+
+@labels_app.command("import")
+def import_labels(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A spreadsheet (.csv) or an export (.json, .jsonl).")],
+    map_spec: Annotated[
+        str, typer.Option("--map", metavar="MAP", help="A map.toml, or langsmith, langfuse, phoenix, mlflow.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="LABELS", help="The labels.jsonl to write.")],
+    cases: Annotated[Path | None, typer.Option(metavar="CASES", help="Match ids, and bind labels to them.")] = None,
+    spans: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Exported spans, where spans are labelled.")
+    ] = None,
+    selection: Annotated[
+        str | None, typer.Option(metavar="random|targeted|unknown", help="How the cases were chosen.")
+    ] = None,
+    keep_unmatched: Annotated[bool, typer.Option("--keep-unmatched", help="Import ids that are no case.")] = False,
+    append: Annotated[bool, typer.Option("--append", help="Add to LABELS where it is there already.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show everything, write nothing.")] = False,
+    json: Json = None,
+) -> None:
+    """Show map, values, unmatched and double ids; write labels only where nothing is open."""
+    from evalkit.pages.import_run import ImportOptions, run_import
+
+    options = ImportOptions(
+        cases=cases,
+        spans=spans,
+        selection=selection,
+        keep_unmatched=keep_unmatched,
+        append=append,
+        dry_run=dry_run,
+    )
+    done = run_import(file, map_spec, out, options)
+    if str(json) != "-":
+        say(done.screen)
+    if json:
+        write_json(json, done.facts)
+    finish(done.outcome)

@@ -1,4 +1,4 @@
-"""Run: the notebooks, and what is wrong with this machine."""
+"""Run: the notebooks, a metric to start from, and what is wrong with this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from evalkit.cli.app import RUN, app, finish, say, write_json
 
-__all__ = ["doctor", "notebooks"]
+__all__ = ["doctor", "new", "notebooks"]
 
 
 @app.command(rich_help_panel=RUN)
@@ -44,6 +44,23 @@ def notebooks(
     if junit:
         write_whole(junit, notebooks_junit(done))
     finish(done.exit_code)
+
+
+@app.command(rich_help_panel=RUN)
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the metric: an identifier.")],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="numeric, discrete, ranking or judge.")] = "numeric",
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="New or empty; ./NAME by default.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="What was written ('-': standard output).")] = None,
+) -> None:
+    """Write a metric to start from: module, cases, rows, policy and card that pass their own checks."""
+    from evalkit.pages.new import start_metric, started_screen
+
+    started = start_metric(name, to, kind=kind)  # type: ignore[arg-type] # checked there, with the kinds there are
+    if str(json) != "-":
+        say(started_screen(started).rstrip("\n"))
+    if json:
+        write_json(json, {"metric": started.spec, "kind": started.kind, "files": list(started.files)})
 
 
 @app.command(rich_help_panel=RUN)

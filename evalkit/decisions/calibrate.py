@@ -72,8 +72,8 @@ class SliceCalibration:
 
     @property
     def candidate(self) -> float | None:
-        """The threshold certified on the calibration rows."""
-        return None if self.sample.refusals else self.certificate.certified
+        """The threshold certified on the calibration rows (a slice that is refused is not tested at all)."""
+        return self.certificate.certified
 
     @property
     def certified(self) -> float | None:

@@ -174,7 +174,7 @@ def _comments(part: SliceCalibration | None) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Keep a case id with a line break in it from ending the comment and beginning a key."""
+    """Keep control characters of a case id out of the comment, where TOML does not allow them."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 

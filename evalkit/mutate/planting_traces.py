@@ -45,13 +45,13 @@ class Planter:
     @property
     def is_done(self) -> bool:
         """Whether every corruption has had its rows; later ones need not be looked at."""
-        return all(trial.hosts >= HOSTS and trial.control for trial in self._trials.values())
+        return self._spare is not None and all(trial.hosts >= HOSTS for trial in self._trials.values())
 
     def plant(self, pair: Pair, other: Pair) -> None:
         """Plant into one clean row; `other` is another row, to take from."""
         for name, corruption in CORRUPTIONS.items():
             trial = self._trials[name]
-            if trial.hosts < HOSTS or trial.control is None:
+            if trial.hosts < HOSTS:
                 corrupted = corruption.plant(pair, other)
                 if corrupted is not None:
                     self._judge(corruption, trial, pair, corrupted)
@@ -61,14 +61,13 @@ class Planter:
     def _judge(self, corruption: Corruption, trial: _Trial, clean: Pair, corrupted: Pair) -> None:
         check = self._checks.get(corruption.check)
         seen = check.find(corrupted) if check else None
-        if trial.hosts < HOSTS:
-            trial.hosts += 1
-            case_id = clean.happened.trace_id
-            if seen:
-                trial.kills.append(Kill(case_id, "check", seen))
-            else:
-                trial.missed.append(case_id)
-            self._room.look(corruption.name, clean, corrupted)
+        trial.hosts += 1
+        case_id = clean.happened.trace_id
+        if seen:
+            trial.kills.append(Kill(case_id, "check", seen))
+        else:
+            trial.missed.append(case_id)
+        self._room.look(corruption.name, clean, corrupted)
         if trial.control is None:
             trial.control = self._control(corruption.name, clean)
 

@@ -27,7 +27,7 @@ from evalkit.mutate.planting_traces import Planter, feed_mutants, file_mutants
 
 __all__ = ["AuditOptions", "audit"]
 
-_SAMPLE_ROWS, _SAMPLE_TEXT = 60, 8_000_000
+_SAMPLE_ROWS, _SAMPLE_TEXT = 60, 64_000_000
 """Rows, and characters of their passages, that the faults of a whole file are planted into."""
 _CORE = ("answer", "retrieved")
 """Meanings whose lineage must have been seen by the trace itself; without that a person has to confirm them."""

@@ -47,7 +47,7 @@ def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:
     metric, policy = facts["metric"], facts["policy"]
     under = f"policy {policy['name']} {policy['version']}" if policy else "no usable policy"
     yield from _wrapped(
-        f"{metric['name']}, contract {metric['contract_version']}; {under}; judged as of {facts['as_of']}"
+        f"{metric['name']}, contract {metric['contract_version']}; {under}; as of {facts['as_of']}"
     )
     yield ""
     yield from _counts(facts["ledger"], is_judged=True)

@@ -239,7 +239,9 @@ def test_s1_10_jsonl_prints_one_object_a_row_with_the_documented_keys_and_nothin
 
 
 def test_rows_of_a_file_with_duplicate_ids_are_printed_once(gate):
-    done = gate(row("a"), row("b"), row("a"), options=("--format", "jsonl"))
+    # Scored, the rows have long reasons; invalid, they have short ones: what was printed first is gone altogether.
+    long = {"required_claim_ids": ["k" * 500]}
+    done = gate(row("a", 0, **long), row("b"), row("a", 0, **long), options=("--format", "jsonl"))
     assert [(found["case_id"], found["state"]) for found in done.rows] == [
         ("a", "invalid"), ("b", "scored"), ("a", "invalid"),
     ]  # fmt: skip

@@ -672,6 +672,12 @@ def test_the_outcome_hash_is_of_metric_cases_limits_values_and_decisions(bench: 
     assert all(result.outcome_hash.startswith("sha256:") for result in results)
 
 
+def test_other_values_of_the_same_cases_are_another_hash(bench: Bench):
+    # Two runs whose manifests name the same cases and metric, as a judge's runs do.
+    runs = [bench.run(rows(4, n), f"run{n}") for n in (0, 1)]
+    assert len({bench.gate(run).outcome_hash for run in runs}) == 2
+
+
 def test_another_source_of_the_metric_is_another_hash(bench: Bench):
     @numeric_metric(name="evidence_coverage", contract=evidence_coverage.contract)
     def other(required_claim_ids: list[str], supported_claim_ids: list[str]) -> float:

@@ -145,8 +145,8 @@ def test_a_discrete_metric_gets_its_passing_values(tmp_path: Path) -> None:
     assert blockers(written.policy, WORD) == []
 
 
-def test_a_case_id_with_a_line_break_cannot_write_a_key(tmp_path: Path) -> None:
-    rows = [record("a\nminimum = 0.0", text="one two three"), record("b", text="three two one")]
+def test_a_case_id_with_control_characters_cannot_break_the_file(tmp_path: Path) -> None:
+    rows = [record("a\nminimum = 0.0\x1b", text="one two three four"), record("b", text="four three two one")]
     labels = [label(made, "fail", i) for i, made in enumerate(rows)]
     path = write_policy(tmp_path / "p.toml", calibrate(SHARE, rows, labels), basis(), APPROVED).policy
     assert tomllib.loads(path.read_text())["slices"] == {"s": {"decide": "review"}}

@@ -49,7 +49,7 @@ def test_the_second_way_agrees_and_would_notice_a_wrong_certificate() -> None:
     assert line == "s: 0 of 59 bad rows pass; P(that few or fewer) = 0.0485 <= 0.0500"
     part = found.slices["s"]
     wrong = replace(part, certificate=part.certificate._replace(certified=0.0))
-    with pytest.raises(AssertionError, match="s: P\\(X <= 59\\) of 59 is 1.0, above 0.05"):
+    with pytest.raises(AssertionError, match=r"s: P\(X <= 59\) of 59 is 1.0, above 0.05"):
         calibrating.recount(replace(found, slices={"s": wrong}))
 
 

@@ -188,6 +188,12 @@ def test_how_many_rows_may_lose_everything_before_the_average_notices() -> None:
     rows = [row._replace(slice="default", value=1.0)] * 10
     (hidden,) = hidden_by_average(rows, read_policy(FIXTURES / "policy.toml").policy)
     assert hidden.could_fall_to_zero == 2
+    # A hundred rows at 0.8 under 0.75: each zero takes 0.008 off, and 0.05 lies between: six.
+    (hidden,) = hidden_by_average([row._replace(slice="default", value=0.8)] * 100, found.result.policy)
+    assert hidden.could_fall_to_zero == 6
+    # Three rows at 0.9 and a fourth at 0.3 make 0.75 exactly: nothing may fall.
+    exact = [row._replace(slice="default", value=value) for value in (0.9, 0.9, 0.9, 0.3)]
+    assert hidden_by_average(exact, found.result.policy)[0].could_fall_to_zero == 0
     assert hidden_by_average([row._replace(slice="default", value=0.0)], found.result.policy)[0].below == ()
 
 

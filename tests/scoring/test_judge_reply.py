@@ -79,6 +79,7 @@ def test_e01_everything_but_the_declared_object_is_an_error_of_its_own_kind(cont
         (reply(None), "empty_reply"),
         (reply("  "), "empty_reply"),
         (reply(None, choices=0), "no_choices"),
+        (reply(said("pass"), choices=2), "several_choices"),
         (reply(said("pass"), refusal="I would rather not."), "refused"),
     ],
 )

@@ -116,6 +116,14 @@ def test_a_failing_provider_is_an_error_of_its_own_kind_and_never_a_fail(home: H
     assert home.endpoint.count == 3
 
 
+def test_a_body_that_is_cut_but_called_whole_is_no_completion(home: Home) -> None:
+    home.write(1)
+    home.endpoint.script = lambda _: Answer(body=verdict("pass").body[:-30])
+    home.run(settings=home.settings(attempts=3))
+    (record,) = home.records()
+    assert (record["error_kind"], record["owner"], home.endpoint.count) == ("bad_body", "provider", 1)
+
+
 @pytest.mark.parametrize("kind", ["rate_limited", "request_timeout", "server_error", "connection", "timeout"])
 def test_what_may_pass_is_tried_again_and_the_first_failure_is_kept(home: Home, kind: str) -> None:
     home.write(1)

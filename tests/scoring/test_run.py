@@ -85,7 +85,7 @@ def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_restart_forgets_what_was_written(tmp_path: Path):
     with RunWriter(tmp_path / "first") as writer:
-        writer.write(b"much longer than what follows\n")
+        writer.write(RECORD.to_json() * 3)
         writer.restart()
         writer.write(RECORD.to_json())
         writer.close_records()

@@ -128,7 +128,7 @@ def everything(streamed: Streamed, kept: Kept) -> dict[str, Any]:
 
 @pytest.mark.parametrize("duplicates", [False, True])
 def test_blocks_and_processes_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, duplicates: bool):
-    rows: list[dict[str, Any] | str] = [row(f"r{i}", i % 3, slice=f"s{i % 2}", required_claim_id=1) for i in range(300)]
+    rows: list[dict[str, Any] | str] = [row(f"r{i}", i % 3, slice=f"s{i % 2}", blockin=1) for i in range(300)]
     rows += MIXED + [row("a")] * duplicates
     path = written(tmp_path, rows)
     judged = JUDGED._replace(keep_decisions=True)
@@ -142,6 +142,9 @@ def test_blocks_and_processes_change_nothing(tmp_path: Path, monkeypatch: pytest
     expected = run(1, 1 << 20)
     assert expected["records"].count(b"\n") == expected["ledger"]["lines"] - expected["ledger"]["blank"]
     assert expected["decided"]
+    assert (
+        "the unknown key 'blockin' is one slip away from 'blocking', which is absent (300 rows)" in expected["findings"]
+    )
     for workers, size in ((1, 64), (2, 1 << 20), (2, 777), (3, 64)):
         assert run(workers, size) == expected
 

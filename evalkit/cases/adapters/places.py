@@ -30,6 +30,9 @@ class _Place:
         return (self.path,) if isinstance(self.path, str) else tuple(self.path)
 
     def __post_init__(self) -> None:
+        if not self.paths:
+            msg = "a place needs at least one path"
+            raise ValueError(msg)
         for path in self.paths:
             parse_path(path)
         if self.decode not in (None, "json"):

@@ -33,8 +33,7 @@ class Read(NamedTuple):
 
 def read_value(place: At | PassagesAt, data: Mapping[str, Any]) -> Read:
     """Look a place up: the first path that leads to more than ``null``, decoded where the place says so."""
-    looked = [look_up(data, path) for path in place.paths]
-    found = next((one for one in looked if one.value is not None), None) or _present(looked)
+    found = _preferred(place.paths, data)
     if found.value is None and isinstance(place, At) and place.otherwise:
         inner = read_value(place.otherwise, data)
         return inner if inner.absent is None or not found.is_present else Read(None)
@@ -48,8 +47,17 @@ def read_value(place: At | PassagesAt, data: Mapping[str, Any]) -> Read:
     return _transformed(place, Read(found.value))
 
 
-def _present(looked: list[Looked]) -> Looked:
-    return next((one for one in looked if one.is_present), looked[0])
+def _preferred(paths: tuple[str, ...], data: Mapping[str, Any]) -> Looked:
+    """Follow the first path that leads to more than ``null``; else the first to ``null``, else the first that breaks."""
+    best: Looked | None = None
+    for path in paths:
+        looked = look_up(data, path)
+        if looked.value is not None:
+            return looked
+        if best is None or (looked.is_present and not best.is_present):
+            best = looked
+    assert best is not None  # noqa: S101 - a place has at least one path
+    return best
 
 
 def _transformed(place: At | PassagesAt, read: Read) -> Read:
@@ -142,8 +150,7 @@ def _passage(place: PassagesAt, item: Any) -> Passage | str:
 
 
 def _inner(item: Mapping[str, Any], part: str | tuple[str, ...]) -> Looked:
-    looked = [look_up(item, path) for path in ((part,) if isinstance(part, str) else part)]
-    return next((one for one in looked if one.value is not None), None) or _present(looked)
+    return _preferred((part,) if isinstance(part, str) else part, item)
 
 
 def _identity(value: Any) -> str | None:

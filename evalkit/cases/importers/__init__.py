@@ -1,1 +1,1 @@
-"""Labels out of spreadsheets and of other tools' exports: declared maps, presets, and a report before anything is written."""
+"""Labels out of spreadsheets and other tools' exports: declared maps, presets, a report before anything is written."""

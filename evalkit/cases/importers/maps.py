@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 from evalkit.cases.labels import Selection
 from evalkit.contract import EvalkitError, example_list
@@ -109,42 +109,43 @@ def map_from(text: str, presets: Mapping[str, LabelMap]) -> LabelMap:
 
 
 def _read(found: dict[str, Any], presets: Mapping[str, LabelMap], where: str) -> LabelMap:
-    def refuse(message: str, do: str) -> EvalkitError:
-        return EvalkitError(message, where=where, do=do)
-
     if unknown := [key for key in found if key not in _PLAIN | set(FIELDS)]:
-        known = ", ".join(sorted(_PLAIN | set(FIELDS)))
-        raise refuse(f"has unknown keys: {example_list([repr(key) for key in unknown])}", f"known are {known}")
+        named = example_list([repr(key) for key in unknown])
+        _refuse(where, f"has unknown keys: {named}", f"known are {', '.join(sorted(_PLAIN | set(FIELDS)))}")
     name = found.get("preset")
     if name is not None and name not in presets:
-        raise refuse(f"there is no preset {name!r}", f"presets are {', '.join(sorted(presets))}")
+        _refuse(where, f"there is no preset {name!r}", f"presets are {', '.join(sorted(presets))}")
     base = presets[name] if name else LabelMap(sources={})
-    sources = {key: _source(key, found[key], refuse) for key in FIELDS if key in found}
+    sources = {key: _source(key, found[key], where) for key in FIELDS if key in found}
     changed: dict[str, Any] = {"sources": {**base.sources, **sources}}
     for key in _PLAIN & found.keys() - {"preset"}:
-        changed[key] = _plain(key, found[key], refuse)
+        changed[key] = _plain(key, found[key], where)
     return replace(base, **changed)
 
 
-def _source(key: str, value: Any, refuse: Any) -> Source:
+def _refuse(where: str, message: str, do: str) -> NoReturn:
+    raise EvalkitError(message, where=where, do=do)
+
+
+def _source(key: str, value: Any, where: str) -> Source:
     if isinstance(value, str) and value:
         return Source(columns=(value,))
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return Source(columns=tuple(value))
-    if (
-        isinstance(value, dict)
-        and value.keys() <= {"column", "value", "values"}
-        and ("column" in value) != ("value" in value)
-    ):
-        inner = _source(key, value["column"], refuse) if "column" in value else Source(value=str(value["value"]))
-        return replace(inner, values={str(k): str(v) for k, v in value.get("values", {}).items()})
-    raise refuse(
-        f"{key} must name a column, or be {{ value = ... }}; got {value!r:.60}", f'for example {key} = "Trace ID"'
-    )
+    if not _is_source_table(value):
+        do = f'for example {key} = "Trace ID"'
+        _refuse(where, f"{key} must name a column, or be {{ value = ... }}; got {value!r:.60}", do)
+    inner = _source(key, value["column"], where) if "column" in value else Source(value=str(value["value"]))
+    return replace(inner, values={str(k): str(v) for k, v in value.get("values", {}).items()})
+
+
+def _is_source_table(value: Any) -> bool:
+    is_table = isinstance(value, dict) and value.keys() <= {"column", "value", "values"}
+    return is_table and ("column" in value) != ("value" in value) and isinstance(value.get("values", {}), dict)
 
 
 _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "values": (dict, 'a table such as [values] with lines "5" = "pass"'),
+    "values": (dict, 'a table [values] with lines such as "5" = "pass"'),
     "keep_values": (bool, "true or false"),
     "no_label": (list, "a list of written values"),
     "criteria": (list, "a list of criteria"),
@@ -158,13 +159,17 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 
-def _plain(key: str, value: Any, refuse: Any) -> Any:
+def _plain(key: str, value: Any, where: str) -> Any:
     kind, expected = _EXPECTED[key]
     allowed = {"selection": get_args(Selection), "doubles": get_args(Doubles)}.get(key)
     if not isinstance(value, kind) or (allowed and value not in allowed):
-        raise refuse(f"{key} must be {expected}; got {value!r:.60}", "correct that line of the map")
-    if key == "values" and not all(isinstance(label, str | int | float) for label in value.values()):
-        raise refuse("values must map each written value to one label", 'for example "TRUE" = "pass"')
+        _refuse(where, f"{key} must be {expected}; got {value!r:.60}", "correct that line of the map")
+    if isinstance(value, dict):
+        if bad := [
+            label for label in value.values() if isinstance(label, bool) or not isinstance(label, str | int | float)
+        ]:
+            _refuse(where, f"a label is a text or a number; got {bad[0]!r:.60}", 'for example "TRUE" = "pass"')
+        return value
     if key == "records":
         return (value,) if isinstance(value, str) else tuple(value)
     return tuple(map(str, value)) if isinstance(value, list) else value

@@ -69,7 +69,7 @@ _MLFLOW = LabelMap(
     sources={
         "case_id": _columns("trace_id"),
         "criterion": _columns("assessment_name", "name"),
-        "label": _columns("feedback.value", "feedback"),
+        "label": _columns("feedback.value"),
         "reason": _columns("rationale"),
         "reviewer": _columns("source.source_id"),
         "labelled_on": _columns("create_time"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from evalkit.cases.traces.spans import Span, spans_of
 from evalkit.cases.traces.trace import Trace
 from evalkit.contract import EvalkitError
 
-__all__ = ["read_span_file"]
+__all__ = ["read_span_file", "trace_of_spans"]
 
 _CACHED_LINES = 4
 """Parsed lines kept: a collector's line holds spans of many traces, which follow each other."""
@@ -51,6 +52,26 @@ def read_span_file(path: Path, build: Callable[[str, SpanTree], Mapping[str, Any
     except OSError as error:
         msg = f"cannot be read ({error.strerror or error})"
         raise EvalkitError(msg, where=str(path), do="give the path of exported spans (.jsonl or .json)") from error
+
+
+def trace_of_spans(path: Path) -> dict[str, str]:
+    """Return the trace of each span of a file, by span id; a span id of two traces is left out."""
+    found: dict[str, str] = {}
+    ambiguous: set[str] = set()
+    for span in _all_spans(path):
+        if found.setdefault(span.span_id, span.trace_id) != span.trace_id:
+            ambiguous.add(span.span_id)
+    return {span_id: trace_id for span_id, trace_id in found.items() if span_id not in ambiguous}
+
+
+def _all_spans(path: Path) -> Iterator[Span]:
+    if not _is_lines(path):
+        yield from (span for span in _spans_in(_whole(path)) if isinstance(span, Span))
+        return
+    with path.open("rb") as stream:
+        for raw in stream:
+            with contextlib.suppress(JsonProblem):  # what is no span names no trace either
+                yield from (span for span in _parsed(raw) if isinstance(span, Span))
 
 
 def _traces(path: Path, build: Callable[[str, SpanTree], Mapping[str, Any]]) -> Iterator[Trace]:

@@ -53,7 +53,9 @@ def break_metric(metric: Metric, folder: str) -> Broken:
     """
     place = locate(folder)
     policy, rows = place / "policy.toml", place / "release.jsonl"
-    layer = {"policy": policy, "rows": rows} if policy.is_file() and rows.is_file() else {}
+    # No limit can decide a ranking, so its policy has nothing to plant a fault in.
+    is_decided = metric.kind != "ranking" and policy.is_file() and rows.is_file()
+    layer = {"policy": policy, "rows": rows} if is_decided else {}
     full = kill_matrix(metric, place / "contract.jsonl", full=True, **layer)  # type: ignore[arg-type] # two paths
     lines = full.facts["reached_lines"]
     covering = _covering(lines["by_case"])

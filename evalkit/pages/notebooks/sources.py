@@ -51,8 +51,9 @@ def find_sources(names: Sequence[str]) -> list[Source]:
 
 
 def _notebook_folder() -> Path | None:
-    project = project_folder()
-    return project / "notebooks" if project and (project / "notebooks").is_dir() else None
+    # Near the caller first; else those of a checkout that evalkit runs from, so that a metric may lie anywhere.
+    projects = (project_folder(start) for start in (Path.cwd(), Path(__file__).parent))
+    return next((p / "notebooks" for p in projects if p and (p / "notebooks").is_dir()), None)
 
 
 def _find(name: str, known: Sequence[Path]) -> Path:

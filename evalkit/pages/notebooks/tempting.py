@@ -45,7 +45,8 @@ def hidden_by_average(records: Sequence[Record], policy: Policy | None) -> list[
             continue
         values = [float(r.value) for r in rows if isinstance(r.value, int | float)]
         mean = math.fsum(values) / len(values)
-        room = math.floor((mean - limits.minimum) * len(rows) / mean) if mean > 0 else 0
+        # The smallest step a float can miss must not cost a row that fits exactly.
+        room = math.floor((mean - limits.minimum) * len(rows) / mean + 1e-9) if mean > 0 else 0
         below = tuple(str(r.case_id) for r, value in zip(rows, values, strict=True) if value < limits.minimum <= mean)
         found.append(Hidden(name, mean, limits.minimum, len(rows), max(room, 0), below))
     return found

@@ -17,7 +17,7 @@ __all__ = ["Message", "VoteButtons", "card_html", "dropdown", "html", "label", "
 
 def html(content: str = "", **layout: str) -> Any:
     """Return an HTML part in the style of the review; `content` is markup that was escaped by whoever built it."""
-    part = ipywidgets.HTML(layout={"width": "100%", "min_width": "0", **layout})
+    part = ipywidgets.HTML(layout={"width": "auto", "min_width": "0", **layout})
     part.value = f'<div class="ek">{content}</div>' if content else ""
     return part
 

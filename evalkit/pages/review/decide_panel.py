@@ -9,9 +9,9 @@ import ipywidgets
 import traitlets
 
 from evalkit.contract import EvalkitError
-from evalkit.decisions.approve import Approved, Decided, basis_problem, parse_actions
-from evalkit.decisions.policy_text import policy_diff, policy_text
-from evalkit.decisions.review import Review
+from evalkit.decisions.meeting.approve import Approved, Decided, basis_problem, parse_actions
+from evalkit.decisions.meeting.policy_text import policy_diff, policy_text
+from evalkit.decisions.meeting.review import Review
 from evalkit.pages.review.controls import Message, dropdown, html, saying, show
 from evalkit.pages.review.render import diff_html
 from evalkit.pages.review.tables import table_html

@@ -8,9 +8,9 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from evalkit.decisions.review import Review
+from evalkit.decisions.meeting.review import Review
+from evalkit.decisions.meeting.vote_tally import Tally
 from evalkit.decisions.triage import missing_claims
-from evalkit.decisions.vote_tally import Tally
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.review.controls import Message, VoteButtons, card_html, dropdown, html, label, saying, show
 from evalkit.pages.review.render import discussed_html, discussed_row

@@ -8,9 +8,9 @@ from typing import Any
 
 from evalkit.cases.locate import locate
 from evalkit.contract import EvalkitError, Metric, sha256_of
-from evalkit.decisions.agenda import AgendaOptions, review_folder
-from evalkit.decisions.meeting import Meeting
-from evalkit.decisions.review import Review, open_review
+from evalkit.decisions.meeting.agenda import AgendaOptions, review_folder
+from evalkit.decisions.meeting.meeting import Meeting
+from evalkit.decisions.meeting.review import Review, open_review
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.report_rows import Field, Piece
 from evalkit.pages.review.blind import BlindRow, blind_row

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 import pandas as pd
 
-from evalkit.decisions.meeting import Meeting
+from evalkit.decisions.meeting.meeting import Meeting
 from evalkit.pages.frames import value_counts
 from evalkit.pages.plain import plain
 from evalkit.pages.review.views import label_of
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["distribution", "distribution_chart"]
 
 # The counts are stacked by these words; a label is shown as what it says of the answer.
-_NAMES = {"pass": "people say pass", "fail": "people say fail", "undecided": "no settled label"}
-_COLOURS = {"people say pass": "#0b57a4", "people say fail": "#a32a00", "no settled label": "#8a929a"}
-_FILLS = {"people say pass": 1.0, "people say fail": 0.12, "no settled label": 0.35}
+_PASS, _FAIL, _OPEN = "people say pass (full)", "people say fail (faint)", "no settled label (half)"
+_NAMES = {"pass": _PASS, "fail": _FAIL, "undecided": _OPEN}
+_COLOURS = {_PASS: "#0b57a4", _FAIL: "#a32a00", _OPEN: "#8a929a"}
+_FILLS = {_PASS: 1.0, _FAIL: 0.12, _OPEN: 0.35}
 
 
 def distribution(meeting: Meeting, name: str) -> Counted:

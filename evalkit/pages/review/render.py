@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from evalkit.contract import Decision
 from evalkit.decisions.counterfactual import counterfactual
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.vote_tally import RowVotes
 from evalkit.decisions.rules import rule_of
 from evalkit.decisions.triage import needs_triage, triage
-from evalkit.decisions.vote_tally import RowVotes
 from evalkit.pages.plain import plain
 from evalkit.pages.report_rows import ReportRow, report_row
 from evalkit.pages.review.blind import BlindRow

@@ -9,9 +9,9 @@ import altair as alt
 import ipywidgets
 import traitlets
 
-from evalkit.decisions.candidates import nearest_candidate
-from evalkit.decisions.confusion import confusion_at
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.candidates import nearest_candidate
+from evalkit.decisions.meeting.confusion import confusion_at
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.review.controls import dropdown, html, label, show
 from evalkit.pages.review.pictures import distribution, distribution_chart

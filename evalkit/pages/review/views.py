@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evalkit.decisions.binomial import Interval
-from evalkit.decisions.candidates import nearest_candidate
-from evalkit.decisions.confusion import SliceLine, confusion_at
 from evalkit.decisions.flips import FlipLedger
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.candidates import nearest_candidate
+from evalkit.decisions.meeting.confusion import SliceLine, confusion_at
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.vote_entry import Entry
+from evalkit.decisions.meeting.vote_tally import RowVotes, Tally, VoteAgreement
 from evalkit.decisions.rules import rule_of
 from evalkit.decisions.triage import missing_claims
-from evalkit.decisions.vote_entry import Entry
-from evalkit.decisions.vote_tally import RowVotes, Tally, VoteAgreement
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.review.tables import Table, cells
 from evalkit.scoring.records import Record

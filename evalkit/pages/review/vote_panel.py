@@ -8,8 +8,8 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from evalkit.decisions.review import Review
-from evalkit.decisions.vote_tally import RowVotes
+from evalkit.decisions.meeting.review import Review
+from evalkit.decisions.meeting.vote_tally import RowVotes
 from evalkit.pages.review.blind import blind_row
 from evalkit.pages.review.controls import Message, VoteButtons, card_html, html, saying, show
 from evalkit.pages.review.render import blind_html

@@ -10,9 +10,9 @@ import ipywidgets
 import traitlets
 
 from evalkit.decisions.gate import GateResult
-from evalkit.decisions.meeting import Proposal
-from evalkit.decisions.review import Review
-from evalkit.decisions.vote_entry import checked_reviewer
+from evalkit.decisions.meeting.meeting import Proposal
+from evalkit.decisions.meeting.review import Review
+from evalkit.decisions.meeting.vote_entry import checked_reviewer
 from evalkit.pages.plain import plain
 from evalkit.pages.review.controls import Message, html, saying, show
 from evalkit.pages.review.decide_panel import DecidePanel
@@ -42,7 +42,7 @@ class ThresholdReview(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships
     Parameters
     ----------
     review : Review
-        From `evalkit.decisions.review.open_review`.
+        From `evalkit.decisions.meeting.review.open_review`.
     proposal : mapping of slice to float, optional
         Where the thresholds stand at first; the policy's by default.
     reviewer : str, optional

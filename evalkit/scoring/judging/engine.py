@@ -63,8 +63,10 @@ class Engine:
     is_replay: bool = False
     stopped: Stop | None = None
     """Why no further call is made, where something ended the run early."""
+    keeps: bool = False
+    """Whether the verdicts are wanted at the end, for a cassette."""
     kept: dict[str, Kept] = field(default_factory=dict)
-    """Every verdict of this run by key."""
+    """Every verdict of this run by key, where they are wanted."""
 
     def recall(self, prepared: Iterable[Prepared], done: dict[int, Record]) -> list[Question]:
         """Finish every row that needs no call, in input order, and return the questions that are left."""
@@ -90,9 +92,10 @@ class Engine:
         return "miss" if kept.run_id == self.run_id else "hit"
 
     def _find(self, key: str) -> Kept | None:
-        if key not in self.kept and (kept := self.recorded.find(key)) is not None:
+        kept = self.recorded.find(key)
+        if self.keeps and kept is not None:
             self.kept[key] = kept
-        return self.kept.get(key)
+        return kept
 
     def leave(self, questions: Iterable[Question], why: Callable[[Question], Stop]) -> None:
         """Finish rows that are not asked."""
@@ -127,7 +130,7 @@ class Engine:
 
     def _finish(self, question: Question, asked: Asked) -> None:
         request, kept, fault = question.request, asked.kept, asked.fault
-        if kept is not None:
+        if kept is not None and self.keeps:
             self.kept[request.key] = kept
         for position, record in enumerate(question.records):
             if kept is not None:

@@ -76,9 +76,13 @@ class JudgeFolder:
             msg = "is being written by another process"
             raise EvalkitError(msg, where=str(self.folder), do="wait for it, or give --run a new name")
         # A record that was cut in the middle was never whole: it is written again.
-        size = self._part.read_bytes().rfind(b"\n") + 1
+        size = sum(len(raw) for raw in self._lines() if raw.endswith(b"\n"))
         stream.truncate(size)
         return stream, size
+
+    def _lines(self) -> Iterator[bytes]:
+        with self._part.open("rb") as part:
+            yield from part
 
     def _state(self, subject: dict[str, Any]) -> dict[str, Any]:
         path = self.folder / _STATE
@@ -101,7 +105,7 @@ class JudgeFolder:
     def earlier(self) -> Iterator[Record]:
         """Read the records of an interrupted part of this run; later ones of the same line come later."""
         start = 0
-        for number, raw in enumerate(self._part.read_bytes()[: self._size].splitlines(keepends=True), 1):
+        for number, raw in enumerate(self._lines(), 1):
             record = Record.from_json(raw, where=f"{self._part}, line {number}")
             self._places[record.line] = _Place(start, len(raw))
             start += len(raw)
@@ -131,13 +135,22 @@ class JudgeFolder:
                 os.fsync(self._stream.fileno())
                 self._part.rename(final)
             else:
-                raw = self._part.read_bytes()
-                write_whole(final, b"".join(raw[place.start : place.start + place.length] for place in ordered))
+                self._copy_in_order(ordered).replace(final)
                 self._part.unlink()
             self._stream.close()
         except OSError as error:
             raise self._full(error) from error
         return sha256_file(final)
+
+    def _copy_in_order(self, places: list[_Place]) -> Path:
+        copy = self.folder / ".records.jsonl.part"
+        with self._part.open("rb") as part, copy.open("wb") as stream:
+            for place in places:
+                part.seek(place.start)
+                stream.write(part.read(place.length))
+            stream.flush()
+            os.fsync(stream.fileno())
+        return copy
 
     def close(self) -> None:
         """Let go of the folder; it stays as it is."""

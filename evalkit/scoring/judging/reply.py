@@ -22,7 +22,7 @@ class Reply(NamedTuple):
     """What of a completion decides, as the provider sent it; plain JSON values, so that a store can keep it."""
 
     choices: int
-    """How many there were; only the first is looked at."""
+    """How many there were; a verdict comes from the only one."""
     content: str | None
     """The message's text, or the arguments of its one tool call."""
     refusal: str | None
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     value: float | int | str | list[Any] | None
     reason: str
     error_kind: str | None
-    """``no_choices``, ``truncated``, ``refused``, ``filtered``, ``empty_reply``, ``not_json``, ``prose``,
+    """``no_choices``, ``several_choices``, ``truncated``, ``refused``, ``filtered``, ``empty_reply``, ``not_json``, ``prose``,
     ``two_objects``, ``duplicate_key``, ``not_object``, ``missing_verdict``, ``missing_reason``, ``unlisted_label``,
     ``out_of_range``, ``not_a_number``, ``not_finite``, ``wrong_shape``."""
     detail: Mapping[str, Any]
@@ -95,6 +95,10 @@ def read_reply(judge: Judge, reply: Reply) -> Reading:
 def _envelope_problem(reply: Reply) -> Reading | None:
     if reply.choices == 0:
         return _error("no_choices", "the completion has no choices")
+    if reply.choices > 1:
+        return _error(
+            "several_choices", f"the completion has {reply.choices} choices; none is chosen by guess: send n=1"
+        )
     if reply.refusal:
         return _error("refused", "the model refused to answer")
     if reply.finish_reason == "content_filter":

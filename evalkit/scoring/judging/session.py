@@ -68,6 +68,7 @@ class Session:
             run_id=self.home.run_id,
             critical=self.options.critical,
             is_replay=self.cassette is not None,
+            keeps=self.options.export is not None,
         )
         questions = engine.recall(self.rows.prepare_all(self.cases), done)
         notes = await self._answer(engine, questions)

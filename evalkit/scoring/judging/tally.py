@@ -14,6 +14,9 @@ from evalkit.scoring.records import Ledger, Record
 __all__ = ["Tally"]
 
 
+_KEPT = ("cache", "cost", "finish_reason")
+
+
 class Tally:
     """The last record of each line, without inputs and evidence, and sums over them."""
 
@@ -22,7 +25,13 @@ class Tally:
 
     def add(self, record: Record) -> None:
         """Count a record; a later one of its line replaces it."""
-        self._rows[record.line] = record._replace(inputs=None, evidence=None)
+        judge = {key: record.judge[key] for key in _KEPT if key in record.judge} if record.judge else None
+        detail = {key: record.detail[key] for key in ("normalised", "undeclared") if key in record.detail}
+        revision = {key: value for key, value in record.lineage.items() if key == "system_revision"}
+        # Of thousands of rows only what is added up stays in memory; the rest is in the folder.
+        self._rows[record.line] = record._replace(
+            inputs=None, evidence=None, reason="", detail=detail, lineage=revision, judge=judge
+        )
 
     def in_order(self) -> Iterable[Record]:
         """Return the rows in input order."""

@@ -61,6 +61,8 @@ class OpenCall(NamedTuple):
 class VerdictStore:
     """A store, opened for reading and paying.
 
+    It keeps replies, redacted as the contract says, and hashes of prompts; never a prompt. It stays on this machine.
+
     Parameters
     ----------
     path : Path

@@ -13,10 +13,10 @@ from evalkit.cases.labels import LabelFile, read_labels
 from evalkit.cases.settle import Settled
 from evalkit.contract import EvalkitError, Metric
 from evalkit.contract.words import Better
-from evalkit.decisions.borderline import RankedRows
 from evalkit.decisions.calibrate import CalibrateOptions, Calibration, calibrate
-from evalkit.decisions.candidates import Candidate, candidates_of
 from evalkit.decisions.flips import FlipLedger, flips_between
+from evalkit.decisions.meeting.borderline import RankedRows
+from evalkit.decisions.meeting.candidates import Candidate, candidates_of
 from evalkit.decisions.pairing import better_of
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.resolution import denominator_of

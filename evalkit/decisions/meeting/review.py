@@ -10,7 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 from evalkit.contract import EvalkitError, Metric, sha256_file
-from evalkit.decisions.agenda import (
+from evalkit.decisions.calibrate import CalibrateOptions
+from evalkit.decisions.gate import GateOptions, GateResult, gate
+from evalkit.decisions.meeting.agenda import (
     VOTES_NAME,
     Agenda,
     AgendaOptions,
@@ -18,14 +20,12 @@ from evalkit.decisions.agenda import (
     review_folder,
     settled_agenda,
 )
-from evalkit.decisions.approve import Approved, Decided, decide
-from evalkit.decisions.calibrate import CalibrateOptions
-from evalkit.decisions.gate import GateOptions, GateResult, gate
-from evalkit.decisions.meeting import Meeting, Proposal, open_meeting
-from evalkit.decisions.policy_text import policy_text
-from evalkit.decisions.vote_entry import Choice, Entry, Mark, new_entry
-from evalkit.decisions.vote_tally import Tally, tally_of
-from evalkit.decisions.votes import append_entries, entries_hash, read_folder
+from evalkit.decisions.meeting.approve import Approved, Decided, decide
+from evalkit.decisions.meeting.meeting import Meeting, Proposal, open_meeting
+from evalkit.decisions.meeting.policy_text import policy_text
+from evalkit.decisions.meeting.vote_entry import Choice, Entry, Mark, new_entry
+from evalkit.decisions.meeting.vote_tally import Tally, tally_of
+from evalkit.decisions.meeting.votes import append_entries, entries_hash, read_folder
 from evalkit.scoring.run import write_whole
 
 __all__ = ["PROPOSED_NAME", "Review", "open_review"]
@@ -94,7 +94,7 @@ class Review:
             append_entries(self.votes_folder, [new_entry("opened", reviewer, self.agenda.run_id)])
 
     def decide(self, proposal: Proposal, approved: Approved) -> Decided:
-        """Write the policy and the record of the decision (see `evalkit.decisions.approve.decide`)."""
+        """Write the policy and the record of the decision (see `evalkit.decisions.meeting.approve.decide`)."""
         entries = self.entries()
         return decide(
             self.meeting,

@@ -9,7 +9,7 @@ from typing import Any
 
 import tomlkit
 
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
 
 __all__ = ["next_version", "policy_diff", "policy_text"]
 

@@ -12,7 +12,7 @@ from evalkit.cases.identity import fold
 from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, sha256_of, sha256_text
-from evalkit.decisions.vote_entry import Entry, VoteFile, read_vote_file
+from evalkit.decisions.meeting.vote_entry import Entry, VoteFile, read_vote_file
 
 __all__ = ["append_entries", "entries_hash", "read_folder", "vote_path"]
 

@@ -13,7 +13,7 @@ import orjson
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, example_list
 from evalkit.contract.words import Better
-from evalkit.decisions.borderline import RankedRows, agenda_rows
+from evalkit.decisions.meeting.borderline import RankedRows, agenda_rows
 from evalkit.scoring.records import Record
 
 __all__ = [

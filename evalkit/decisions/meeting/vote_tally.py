@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from evalkit.decisions.agreement import Alpha, krippendorff_alpha
-from evalkit.decisions.vote_entry import Entry, Mark
+from evalkit.decisions.meeting.vote_entry import Entry, Mark
 
 __all__ = ["RowVotes", "Tally", "VoteAgreement", "tally_of"]
 
@@ -108,7 +108,7 @@ def tally_of(entries: Iterable[Entry], seen: Mapping[str, str | None]) -> Tally:
 
     Examples
     --------
-    >>> from evalkit.decisions.vote_entry import new_entry
+    >>> from evalkit.decisions.meeting.vote_entry import new_entry
     >>> vote = dict(case_id="c1", seen_hash="sha256:1")
     >>> a, b = new_entry("vote", "a", "run", vote="ship", **vote), new_entry("vote", "b", "run", vote="hold", **vote)
     >>> found = tally_of([a, b], {"c1": "sha256:1"})

@@ -12,13 +12,13 @@ import orjson
 
 from evalkit.contract import EvalkitError, sha256_file, sha256_text
 from evalkit.decisions.calibration_record import Basis, calibration_record
-from evalkit.decisions.confusion import confusion_at
 from evalkit.decisions.fitness import PROVISIONAL_DAYS
 from evalkit.decisions.flips import FlipLedger
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.confusion import confusion_at
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.policy_text import next_version, policy_diff, policy_text
+from evalkit.decisions.meeting.vote_tally import Tally
 from evalkit.decisions.policy import read_policy
-from evalkit.decisions.policy_text import next_version, policy_diff, policy_text
-from evalkit.decisions.vote_tally import Tally
 from evalkit.scoring.run import write_whole
 
 __all__ = ["Action", "Approved", "Decided", "basis_problem", "decide", "parse_actions"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalkit.decisions.binomial import Interval
 from evalkit.decisions.calibrate import SliceCalibration
-from evalkit.decisions.meeting import Meeting, Proposal
+from evalkit.decisions.meeting.meeting import Meeting, Proposal
 from evalkit.decisions.rules import rule_of
 from evalkit.decisions.sweep import clopper_pearson
 
