@@ -111,7 +111,7 @@ types: setup  ## mypy --strict on evalkit
 	$(BIN)/mypy --strict evalkit
 
 notebooks: setup  ## run the notebooks headless and rebuild their pages
-	$(BIN)/evalkit notebooks
+	$(BIN)/evalkit notebooks --build
 
 lab: setup  ## open JupyterLab on the first notebook
 	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/01_design_a_metric.ipynb

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalkit.cases.locate import locate
     from evalkit.cases.read import BadLine, Case, read_cases
     from evalkit.contract.faults import EvalkitError
     from evalkit.contract.metric import Metric, attach, discrete_metric, numeric_metric, ranking_metric
@@ -42,6 +43,7 @@ _HOMES = {
     "evidence_coverage": "metrics.evidence_coverage",
     "gate": "decisions.gate",
     "load_metric": "scoring.load",
+    "locate": "cases.locate",
     "numeric_metric": "contract.metric",
     "open_run": "scoring.run",
     "ranking_metric": "contract.metric",
@@ -70,6 +72,7 @@ __all__ = [
     "evidence_coverage",
     "gate",
     "load_metric",
+    "locate",
     "numeric_metric",
     "open_run",
     "ranking_metric",

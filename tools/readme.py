@@ -16,7 +16,10 @@ README = ROOT / "README.md"
 
 _BLOCK = re.compile(r"^```console\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run by nature: run ids, and the seconds something took.
-_UNSTABLE = [(re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}"), "20261201T090000Z-4f2a1c"), (re.compile(r"\b\d+\.\d+ s\b"), "0.5 s")]
+_UNSTABLE = [
+    (re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}"), "20261201T090000Z-4f2a1c"),
+    (re.compile(r"\b\d+\.\d+ s\b"), "0.5 s"),
+]
 
 
 def rebuilt(text: str) -> str:
@@ -63,7 +66,11 @@ def main() -> int:
     if "--check" not in sys.argv:
         README.write_text(after, encoding="utf-8")
         return 0
-    print("\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), "README.md", "as it is now", lineterm="")))
+    print(
+        "\n".join(
+            difflib.unified_diff(before.splitlines(), after.splitlines(), "README.md", "as it is now", lineterm="")
+        )
+    )
     return int(before != after)
 
 

@@ -26,7 +26,7 @@ def score(
         Path | None, typer.Option(metavar="FILE", help="The ledger as JSON ('-' for standard output).")
     ] = None,
 ) -> None:
-    """Score cases: one record a line, no policy. Several metrics give DIR/<metric>/ runs."""
+    """Score cases: one record a line, no policy. Several metrics give DIR/METRIC/ runs."""
     from evalkit.pages.publish import score_to_run
     from evalkit.pages.screen import score_screen
     from evalkit.scoring.load import load_metric

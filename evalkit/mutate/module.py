@@ -42,9 +42,9 @@ class Chunk:
         return frozenset(name for node in self.nodes for name in _bound(node))
 
     @cached_property
-    def loads(self) -> frozenset[str]:
-        """The names that it reads when it runs (of a function: its decorators and defaults)."""
-        return frozenset(name for node in self.nodes for name in _loaded(node))
+    def mentions(self) -> frozenset[str]:
+        """The names that it reads or sets when it runs (of a function: those of its decorators and defaults)."""
+        return frozenset(name for node in self.nodes for name in _mentioned(node))
 
     @property
     def is_cheap(self) -> bool:
@@ -79,7 +79,7 @@ def _base(node: ast.AST) -> Iterator[str]:
         yield node.id
 
 
-def _loaded(node: ast.AST) -> Iterator[str]:
+def _mentioned(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         now: Sequence[ast.AST | None] = [*node.decorator_list, *node.args.defaults, *node.args.kw_defaults]
     else:
@@ -161,11 +161,11 @@ class ModuleText:
             run |= needed
 
     def _depends(self, chunk: Chunk, changed: frozenset[str]) -> bool:
-        return not chunk.is_import and not chunk.is_definition and bool((chunk.loads | chunk.binds) & changed)
+        return not chunk.is_import and not chunk.is_definition and bool(chunk.mentions & changed)
 
     def _decorators(self, index: int) -> Iterator[int]:
         """Yield the chunks that define this module's own decorators of a function that runs again."""
-        for name in self.chunks[index].loads if self.chunks[index].is_definition else ():
+        for name in self.chunks[index].mentions if self.chunks[index].is_definition else ():
             found = self.binding(name)
             if found is not None and self.chunks[found].is_definition:
                 yield found

@@ -101,8 +101,8 @@ def _facts(tally: Tally, added: Mapping[str, int], known: Mapping[str, int], fin
 
 def _screen(tally: Tally, added: Mapping[str, int], known: Mapping[str, int], findings: Sequence[str]) -> str:
     lines = [
-        f"{reviewer}: {n} new, {known[reviewer]} known already; voted on {tally.voted(reviewer)} of {len(tally.rows)} rows"
-        for reviewer, n in added.items()
+        f"{name}: {n} new, {known[name]} known already; voted on {tally.voted(name)} of {len(tally.rows)} rows"
+        for name, n in added.items()
     ]
     # How the votes fall is for the discussion: whoever collects may still have to vote.
     others = [name for name in tally.reviewers if name not in added]

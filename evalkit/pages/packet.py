@@ -14,7 +14,6 @@ from markupsafe import Markup
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError
 from evalkit.decisions.meeting.confusion import confusion_at
-from evalkit.decisions.meeting.meeting import Proposal
 from evalkit.decisions.meeting.review import Review
 from evalkit.pages.ballot import page_policy
 from evalkit.pages.plain import plain, shown
@@ -67,11 +66,11 @@ def latest_decision(folder: Path) -> Mapping[str, Any] | None:
     found = []
     for path in sorted(folder.glob("decision-*.json")):
         try:
-            found.append((path.stat().st_mtime_ns, parse_object(path.read_bytes())))
+            found.append(parse_object(path.read_bytes()))
         except (OSError, JsonProblem) as error:
             msg = f"cannot be read as the record of a decision: {error}"
             raise EvalkitError(msg, where=str(path), do="bring the whole folder of the meeting") from error
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+    return max(found, key=lambda record: str(record["decided_at"])) if found else None
 
 
 def render_packet(review: Review, decision: Mapping[str, Any] | None) -> str:
@@ -107,9 +106,7 @@ def render_packet(review: Review, decision: Mapping[str, Any] | None) -> str:
             confusion=_table(confusion_table(confusion_at(meeting, proposal))),
             candidates=[_table(candidates_table(meeting, name, proposal[name])) for name in review.agenda.thresholds],
             rows=kept,
-            left_out=f"The evidence of {len(rows) - len(kept)} of {len(rows)} rows is left out: the page would be too large."
-            if len(kept) < len(rows)
-            else "",
+            left_out=_left_out(len(rows) - len(kept), len(rows)),
             diff=Markup(diff_html(decision["diff"])) if decision else "",  # noqa: S704 - escaped where it was built
             css=Markup(css),  # noqa: S704 - files of this package
             csp=page_policy(css),
@@ -134,6 +131,10 @@ def _fitting(rows: Sequence[DiscussedRow]) -> list[DiscussedRow]:
             break
         kept.append(row)
     return kept
+
+
+def _left_out(n: int, of: int) -> str:
+    return f"The evidence of {n} of {of} rows is left out: the page would be too large to mail." if n else ""
 
 
 def _title(review: Review, decision: Mapping[str, Any] | None) -> str:
@@ -186,12 +187,13 @@ def _minutes(decision: Mapping[str, Any]) -> _Minutes:
         approved_by=decision["approved_by"],
         attendees=decision["attendees"],
         thresholds=[_threshold_words(line) for line in moved] or ["unchanged"],
-        policy=f"{policy['name']} {policy['version']} (before: {policy['old_version']}), until {decision['expires_on']}; "
-        f"file {policy['file']}, {policy['sha256'][:19]}…; votes {decision['votes'][:19]}…",
+        policy=f"{policy['name']} {policy['version']} (before: {policy['old_version']}), until "
+        f"{decision['expires_on']}; file {policy['file']}, {policy['sha256'][:19]}…; votes {decision['votes'][:19]}…",
         rationale=decision["rationale"],
         dissent=decision["dissent"],
         basis=decision["basis"].replace("_", " "),
-        agreement=f"{_pairs(before)} before the discussion, {_pairs(after)} after it; {len(decision['split'])} rows split",
+        agreement=f"{_pairs(before)} before the discussion, {_pairs(after)} after it; "
+        f"{len(decision['split'])} rows split",
         flips=f"{len(flips)} of {decision['flips']['compared']}{': ' if flips else ''}{named}{more}",
         actions=_table(Table("Who does what by when", ("what", "owner", "due"), actions)),
     )

@@ -1,4 +1,4 @@
-"""The whole of ``evalkit packet``: open the run's meeting, render its page and, where one was asked for, its minutes."""
+"""The whole of ``evalkit packet``: open the run's meeting, render its page and, if asked, its minutes."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def read_value(place: At | PassagesAt, data: Mapping[str, Any]) -> Read:
 
 
 def _preferred(paths: tuple[str, ...], data: Mapping[str, Any]) -> Looked:
-    """Follow the first path that leads to more than ``null``; else the first to ``null``, else the first that breaks."""
+    """Follow the first path that leads to more than ``null``; else the first to ``null``; else say where it breaks."""
     best: Looked | None = None
     for path in paths:
         looked = look_up(data, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -234,6 +234,7 @@ def _facts(meeting: Meeting, proposal: Proposal, approved: Approved, tally: Tall
         "cases": {"name": meeting.scored.name, "sha256": meeting.scored.cases_sha256},
         "metric": {"name": meeting.metric.name, "contract_version": meeting.metric.version},
         "decided_on": approved.decided_on.isoformat(),
+        "decided_at": datetime.now(UTC).isoformat(),
         "approved_by": approved.approved_by.strip(),
         "expires_on": approved.expires_on.isoformat(),
         "rationale": approved.rationale.strip(),

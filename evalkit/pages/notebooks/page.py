@@ -3,7 +3,7 @@
 The same three calls serve a page under ``evalkit notebooks``, under plain papermill and under a person's hands::
 
     page = open_page("01_design_a_metric", globals())
-    judged = page.judge()
+    judged = judge(open_metric(metric), cases, policy, as_of)
     page.finish(judged.result)
 """
 
