@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["ALIKE", "MOST_TEXTS", "NearPair", "near_duplicates", "text_of"]
@@ -11,11 +13,13 @@ __all__ = ["ALIKE", "MOST_TEXTS", "NearPair", "near_duplicates", "text_of"]
 ALIKE = 90.0
 """Similarity from which two texts are near-duplicates: of 100 characters, words in any order, ten may differ."""
 
-MOST_TEXTS = 5_000
-"""Beyond this many texts only equal ones are found: comparing each with each takes minutes."""
+MOST_TEXTS = 50_000
+"""Beyond this many texts only equal ones are found: looking for near ones would take minutes."""
+
+_SHARED = 0.75
+"""Near-duplicates have at least this share of their words in common: a typing error in every second word hides one."""
 
 _FEWEST_WORDS = 4
-_ROWS = 256
 _WORD = re.compile(r"\w+")
 
 
@@ -71,7 +75,7 @@ def near_duplicates(
     words = {name: sorted(_WORD.findall(text.casefold())) for name, text in texts.items()}
     names = [name for name, found in words.items() if len(found) >= _FEWEST_WORDS]
     folded = [" ".join(words[name]) for name in names]
-    found = _equal(folded) if len(names) > MOST_TEXTS else _alike(folded, alike)
+    found = _equal(folded) if len(names) > MOST_TEXTS else _alike([words[name] for name in names], folded, alike)
     pairs = [NearPair(names[i], names[j], similarity) for i, j, similarity in found]
     return pairs if apart is None else [p for p in pairs if apart.get(p.first) != apart.get(p.second)]
 
@@ -86,15 +90,34 @@ def _equal(folded: Sequence[str]) -> list[tuple[int, int, float]]:
     return pairs
 
 
-def _alike(folded: Sequence[str], alike: float) -> list[tuple[int, int, float]]:
-    import numpy as np
-    from rapidfuzz import fuzz, process
+def _alike(words: Sequence[Sequence[str]], folded: Sequence[str], alike: float) -> list[tuple[int, int, float]]:
+    from rapidfuzz import fuzz
 
     pairs = []
-    for start in range(0, len(folded), _ROWS):
-        block = folded[start : start + _ROWS]
-        scores = process.cdist(block, folded, scorer=fuzz.ratio, score_cutoff=alike, dtype=np.float32)
-        for row, column in np.argwhere(scores > 0):
-            if start + row < column:
-                pairs.append((int(start + row), int(column), round(float(scores[row, column]), 1)))
-    return pairs
+    for i, j in _sharing_words(words):
+        similarity = fuzz.ratio(folded[i], folded[j], score_cutoff=alike)
+        if similarity:
+            pairs.append((i, j, round(similarity, 1)))
+    return sorted(pairs)
+
+
+def _sharing_words(words: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs with enough words in common, without comparing each text with each.
+
+    Two texts that share so many words share one of their rarest: only texts with a rare word in common are compared
+    (prefix filtering). A word that occurs twice counts as two.
+    """
+    bags = [{(word, copy) for word, n in Counter(found).items() for copy in range(n)} for found in words]
+    frequency = Counter(item for bag in bags for item in bag)
+    holders: dict[tuple[str, int], list[int]] = {}
+    for j, bag in enumerate(bags):
+        rarest = sorted(bag, key=lambda item: (frequency[item], item))
+        # Of 2 * common / (a + b) >= share follows common >= share / (2 - share) * a, whatever the other's size is.
+        least = math.ceil(_SHARED / (2 - _SHARED) * len(bag))
+        prefix = rarest[: len(bag) - least + 1]
+        candidates = {i for item in prefix for i in holders.get(item, ())}
+        for i in candidates:
+            if 2 * len(bags[i] & bag) >= _SHARED * (len(bags[i]) + len(bag)):
+                yield i, j
+        for item in prefix:
+            holders.setdefault(item, []).append(j)

@@ -59,7 +59,7 @@ def judge(
     from evalkit.scoring.judge import DEFAULT_STORE, environment_settings
 
     settings = environment_settings(
-        model=model,
+        model=model or ("that of the llm" if llm else None),
         mode=mode,
         parameters=parse_parameters(set_ or [], unset or []),
         timeout=timeout,

@@ -27,7 +27,7 @@ def score(
     ] = None,
 ) -> None:
     """Score cases: one record a line, no policy. Several metrics give DIR/METRIC/ runs."""
-    from evalkit.pages.publish import score_to_run
+    from evalkit.pages.publish import score_to_run, score_to_runs
     from evalkit.pages.screen import score_screen
     from evalkit.scoring.load import load_metric
 
@@ -35,16 +35,14 @@ def score(
     if not specs:
         msg = "score needs at least one METRIC before CASES"
         raise EvalkitError(msg, do="for example: evalkit score evidence_coverage cases.jsonl --run runs/first")
-    metrics = [load_metric(spec) for spec in specs]
-    if len({metric.name for metric in metrics}) != len(metrics):
-        msg = f"two of these metrics have the same name: {', '.join(metric.name for metric in metrics)}"
-        raise EvalkitError(msg, do="rename one, or score them in two runs")
-    results = {}
-    for metric in metrics:
-        folder = run if len(metrics) == 1 else run / metric.name
-        scored = score_to_run(metric, Path(cases), folder, feeds=parse_feeds(feed or []))
-        results[metric.name] = scored.ledger.facts()
-        say(score_screen(metric.name, results[metric.name], report=folder / "report.html", findings=scored.findings))
+    metrics, feeds = [load_metric(spec) for spec in specs], parse_feeds(feed or [])
+    if len(metrics) == 1:
+        scored = {metrics[0].name: score_to_run(metrics[0], Path(cases), run, feeds=feeds)}
+    else:
+        scored = score_to_runs(metrics, Path(cases), run, feeds=feeds)
+    results = {name: found.ledger.facts() for name, found in scored.items()}
+    for name, found in scored.items():
+        say(score_screen(name, results[name], report=found.run.folder / "report.html", findings=found.findings))
     if json:
         write_json(json, results if len(metrics) > 1 else results[metrics[0].name])
     is_empty = any(facts["scored"] == 0 for facts in results.values())

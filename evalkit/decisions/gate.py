@@ -8,21 +8,20 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file, sha256_of
-from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
+from evalkit.contract import Metric, Outcome, sha256_of
 from evalkit.decisions.baseline import Baseline, Compared, read_baseline
 from evalkit.decisions.blockers import Blocker
-from evalkit.decisions.fitness import Subject, expiry_warnings, last_day, unfit
+from evalkit.decisions.fitness import expiry_warnings, unfit
+from evalkit.decisions.gate_source import GateSource
 from evalkit.decisions.labelled import Labelled, judge_labels
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.rows import Excused, excuse, judge_rows, unjudged
 from evalkit.decisions.rules import rule_of
 from evalkit.scoring.records import Diagnosis, Ledger, Record
-from evalkit.scoring.run import Run, lock_hash, open_run
-from evalkit.scoring.score import Scorer
-from evalkit.scoring.stream import Judgement, RecordSink, Streamed, stream_cases, stream_records
+from evalkit.scoring.run import open_run
+from evalkit.scoring.stream import Judgement, RecordSink
 
-__all__ = ["GateOptions", "GateResult", "facts_of", "gate"]
+__all__ = ["GateOptions", "GateResult", "gate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +62,8 @@ class GateResult:
     rows_hash: str
     adapter: Mapping[str, Any] | None = None
     """Which adapter made the cases, with its mapping and audit; ``None`` where none did."""
+    judge: Mapping[str, Any] | None = None
+    """The judge's configuration, where a judge made the run."""
 
     @property
     def policy(self) -> Policy | None:
@@ -126,7 +127,7 @@ def gate(
     cases = Path(cases)
     as_of = options.as_of or datetime.now(UTC).date()
     policy_file = read_policy(policy)
-    source = _Source.of(metric, cases, options)
+    source = GateSource.of(metric, cases)
     subject, adapter = source.subject(), source.adapter()
     blockers = [*source.blockers(), *adapter.blockers, *unfit(policy_file, metric, subject, as_of)]
     # A policy for another metric, or with limits that mean nothing, decides nothing; rows are still scored and counted.
@@ -136,7 +137,7 @@ def gate(
     baseline = read_baseline(open_run(options.baseline), metric, rule) if options.baseline and rule else None
     keeps = baseline is not None or options.labels is not None
     judgement = Judgement(rule, _diagnosis(metric), keep_decisions=keeps) if rule else None
-    streamed = source.stream(judgement, sink)
+    streamed = source.stream(judgement, sink, feeds=options.feeds, workers=options.workers, on_rows=options.on_rows)
     excused, labelled = Excused([], [], [], []), list[Labelled]()
     if usable:
         excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset(), as_of)
@@ -164,65 +165,8 @@ def gate(
         labelled=tuple(labelled),
         rows_hash=streamed.rows_hash,
         adapter=adapter.manifest,
+        judge=source.judge,
     )
-
-
-@dataclass(frozen=True)
-class _Source:
-    """Cases to score, or an earlier run to read."""
-
-    metric: Metric
-    path: Path
-    options: GateOptions
-    run: Run | None
-    cases_sha256: str
-
-    @classmethod
-    def of(cls, metric: Metric, cases: Path, options: GateOptions) -> _Source:
-        if cases.is_dir():
-            run = open_run(cases)
-            run.check()
-            return cls(metric, cases, options, run, str(run.manifest.get("cases_sha256")))
-        if not cases.is_file():
-            msg = "there is no such file of cases"
-            raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file or of a run folder")
-        return cls(metric, cases, options, None, sha256_file(cases))
-
-    def subject(self) -> Subject:
-        manifest = self.run.manifest if self.run else {}
-        return Subject(
-            metric_fingerprint=manifest["metric"].get("fingerprint") if self.run else self.metric.fingerprint,
-            cases_sha256=self.cases_sha256,
-            lock_sha256=manifest.get("lock_sha256") if self.run else lock_hash(Path.cwd()),
-            judge=(manifest.get("judge") or {}).get("configuration_hash"),
-            controls=manifest.get("controls_sha256"),
-        )
-
-    def adapter(self) -> AdapterSide:
-        return adapter_side(self.metric, self.path, self.cases_sha256, self.run.manifest if self.run else None)
-
-    def blockers(self) -> Iterator[Blocker]:
-        if self.run is None:
-            return
-        found = self.run.manifest["metric"]
-        if found.get("name") != self.metric.name or found.get("contract_version") != self.metric.version:
-            yield Blocker(
-                "contract",
-                Outcome.incomplete,
-                "metric",
-                f"contract change: the run was made with {found.get('name')!r}, contract "
-                f"{found.get('contract_version')!r}; the metric given is {self.metric.name!r}, contract "
-                f"{self.metric.version!r}",
-                "score the cases again with this metric",
-            )
-
-    def stream(self, judgement: Judgement | None, sink: RecordSink | None) -> Streamed:
-        on_rows = self.options.on_rows
-        if self.run is not None:
-            blank = int(self.run.manifest.get("ledger", {}).get("blank", 0))
-            return stream_records(self.run.records_path, judgement, sink, blank=blank, on_rows=on_rows)
-        scorer = Scorer(self.metric, self.options.feeds)
-        return stream_cases(self.path, scorer, judgement, sink, workers=self.options.workers, on_rows=on_rows)
 
 
 def _diagnosis(metric: Metric) -> Callable[[Record], Diagnosis]:
@@ -270,50 +214,3 @@ def _silent_contract(metric: Metric) -> list[str]:
     if not unanswered:
         return []
     return [f"{metric.name} has no contract; unanswered: {'; '.join(unanswered)} (evalkit.attach answers them)"]
-
-
-def facts_of(result: GateResult, *, run_id: str, command: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the outcome file of a gate: what CI reads."""
-    policy = result.policy
-    return {
-        "schema": 1,
-        "run_id": run_id,
-        "command": command,
-        "parameters": dict(parameters),
-        "cells_total": None,
-        "cells_run": None,
-        "outcome": result.outcome.name,
-        "exit_code": result.exit_code,
-        "mode": policy.mode if policy else None,
-        "as_of": result.as_of.isoformat(),
-        "metric": {"name": result.metric.name, "contract_version": result.metric.version},
-        "policy": _policy_facts(policy) if policy else None,
-        "ledger": result.ledger.facts(),
-        "blockers": [blocker.facts() for blocker in result.blockers],
-        "warnings": list(result.warnings),
-        "overridden": [record.case_id for record in result.excused.overridden],
-        "known": [record.case_id for record in result.excused.known],
-        "baseline": result.compared.facts() if result.compared else None,
-        "labelled": [found.facts() for found in result.labelled],
-        "figures": _figures(result.ledger),
-        "outcome_hash": result.outcome_hash,
-    }
-
-
-def _policy_facts(policy: Policy) -> dict[str, Any]:
-    last = last_day(policy)
-    return {
-        "name": policy.name,
-        "version": policy.version,
-        "basis": policy.basis,
-        "approved_by": policy.approved_by,
-        "last_day": last.isoformat() if last else None,
-    }
-
-
-def _figures(ledger: Ledger) -> dict[str, Any]:
-    facts = ledger.facts()
-    figures: dict[str, Any] = {"rows": ledger.total(), "scored": facts["scored"], "mean": facts["mean"]}
-    for name, block in facts["slices"].items():
-        figures |= {f"{name}.{key}": block[key] for key in ("scored", "pass", "fail", "review", "mean")}
-    return figures

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError, Metric, Outcome
 from evalkit.decisions.compare import check_observation, compare
-from evalkit.decisions.explaining.dual_run import dual_run
 from evalkit.decisions.explain import explain
+from evalkit.decisions.explaining.dual_run import dual_run
 from evalkit.decisions.policy import Policy, read_policy
 from evalkit.pages.compare_text import compare_markdown, compare_screen
 from evalkit.pages.explain_text import explain_markdown, explain_screen

@@ -14,7 +14,8 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
-from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
+from evalkit.decisions.gate import GateOptions, GateResult, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.pages.progress import counting
 from evalkit.pages.publish import publish_gate
 from evalkit.scoring.load import load_metric

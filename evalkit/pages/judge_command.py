@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from evalkit.contract import EvalkitError, Outcome, sha256_file
 from evalkit.contract.judge import Judge
 from evalkit.decisions.fitness import Subject, unfit
-from evalkit.decisions.gate import GateOptions, facts_of, gate
+from evalkit.decisions.gate import GateOptions, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.policy import Policy, read_policy
 from evalkit.pages.judge_screen import judge_screen, prompt_screen
 from evalkit.pages.progress import counting

@@ -46,10 +46,12 @@ _EQUIVALENT: Mapping[StarterKind, _Equivalent] = {
     "numeric": _Equivalent(
         "clamp",
         "min(max(",
-        "The value clamped to 0..1: nothing missing that is not wanted, so 0 <= has <= |wanted|, and the ratio is never outside.",
+        "Clamped to 0..1: only wanted items can be missing, so 0 <= has <= |wanted|, and the ratio lies inside.",
     ),
     "discrete": _Equivalent(
-        "normalise_more", "response.casefold()", "Letter case adds and removes no white space, so the count is the same."
+        "normalise_more",
+        "response.casefold()",
+        "Letter case adds and removes no white space, so the count is the same.",
     ),
 }
 _NOTE = "written by hand for evalkit new, not by a model: it certifies nothing"
@@ -176,8 +178,8 @@ def _equivalent(name: str, folder: Path, known: _Equivalent, today: date) -> str
     planted = plant(load_metric(f"{folder / name}.py:{name}")).mutants
     (mutant,) = [m for m in planted if m.operator.name == known.operator and known.fragment in m.diff]
     return (
-        f"# Planted faults after which {name} behaves exactly as before. `evalkit mutate` refuses an entry whose fault\n"
-        f'# no longer exists, or that a case kills.\nschema = 1\nmetric = "{name}"\n\n[[equivalent]]\n'
+        f"# Planted faults after which {name} behaves exactly as before. `evalkit mutate` refuses an entry\n"
+        f'# whose fault no longer exists, or that a case kills.\nschema = 1\nmetric = "{name}"\n\n[[equivalent]]\n'
         f'id = "{mutant.id}"\nreason = "{known.reason}"\nreviewed_by = "written by evalkit new"\non = {today}\n'
     )
 
@@ -186,8 +188,8 @@ def _changes(folder: Path, cases: list[str], today: date) -> str:
     lines = [
         "# Changes of the cases",
         "",
-        "Each change of a `.jsonl` file of this folder has a line: what changed, why, and who approved it. `sha256` is the",
-        "first 12 digits of the file's hash after the change (`sha256sum FILE`). Newest first.",
+        "Each change of a `.jsonl` file of this folder has a line: what changed, why, and who approved it. `sha256` is",
+        "the first 12 digits of the file's hash after the change (`sha256sum FILE`). Newest first.",
         "",
         "| date | file | sha256 | change | reason | approver |",
         "|---|---|---|---|---|---|",

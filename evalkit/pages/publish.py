@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,9 @@ from evalkit.decisions.gate import GateResult
 from evalkit.scoring.records import Ledger
 from evalkit.scoring.run import Run, RunWriter, lock_hash
 from evalkit.scoring.score import Scorer
-from evalkit.scoring.stream import stream_cases
+from evalkit.scoring.stream import Streamed, stream_cases
 
-__all__ = ["Scored", "publish_gate", "score_to_run"]
+__all__ = ["Scored", "publish_gate", "score_to_run", "score_to_runs"]
 
 
 class Scored(NamedTuple):
@@ -40,9 +41,13 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "lock_sha256": result.lock_sha256,
         "as_of": result.as_of.isoformat(),
         "findings": list(result.warnings),
+        "judge": dict(result.judge) if result.judge else None,
     }
     manifest |= {"adapter": dict(result.adapter)} if result.adapter else {}
-    extra: dict[str, bytes | str] = {"outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2), "summary.md": render_summary(facts)}
+    extra: dict[str, bytes | str] = {
+        "outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2),
+        "summary.md": render_summary(facts),
+    }
     return _finish(writer, manifest, facts, extra)
 
 
@@ -61,18 +66,47 @@ def score_to_run(
     scorer = Scorer(metric, feeds)
     with RunWriter(folder) as writer:
         streamed = stream_cases(cases, scorer, None, writer, on_rows=on_rows)
-        manifest = _manifest(metric, cases, streamed.ledger) | {
-            "metric": _metric_facts(metric),
-            "cases_sha256": sha256_file(cases),
-            "policy": None,
-            "policy_sha256": None,
-            "lock_sha256": lock_hash(Path.cwd()),
-            "findings": streamed.findings,
-        }
-        if (stamp := adapter_of(cases)) is not None:
-            manifest["adapter"] = stamp.manifest()
-        run = _finish(writer, manifest, None, {})
+        run = _finish(writer, _scored_manifest(metric, cases, streamed), None, {})
     return Scored(run, streamed.ledger, streamed.findings)
+
+
+def score_to_runs(
+    metrics: Sequence[Metric],
+    cases: Path,
+    folder: Path,
+    *,
+    feeds: Mapping[str, str] | None = None,
+    on_rows: Callable[[int], object] = lambda _: None,
+) -> dict[str, Scored]:
+    """Score a file of cases by several metrics in one pass, into a new run folder ``FOLDER/<metric>`` each."""
+    from evalkit.scoring.score_all import check_names, stream_all
+
+    check_names(metrics)
+    if not cases.is_file():
+        msg = "there is no such file of cases"
+        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
+    scored = {}
+    with ExitStack() as stack:
+        writers = [stack.enter_context(RunWriter(folder / metric.name)) for metric in metrics]
+        results = stream_all(metrics, cases, writers, feeds=feeds, on_rows=on_rows)
+        for metric, writer, streamed in zip(metrics, writers, results, strict=True):
+            run = _finish(writer, _scored_manifest(metric, cases, streamed), None, {})
+            scored[metric.name] = Scored(run, streamed.ledger, streamed.findings)
+    return scored
+
+
+def _scored_manifest(metric: Metric, cases: Path, streamed: Streamed) -> dict[str, Any]:
+    manifest = _manifest(metric, cases, streamed.ledger) | {
+        "metric": _metric_facts(metric),
+        "cases_sha256": sha256_file(cases),
+        "policy": None,
+        "policy_sha256": None,
+        "lock_sha256": lock_hash(Path.cwd()),
+        "findings": streamed.findings,
+    }
+    if (stamp := adapter_of(cases)) is not None:
+        manifest["adapter"] = stamp.manifest()
+    return manifest
 
 
 def _finish(

@@ -36,10 +36,19 @@ export default { render({ el }) { keep(el, 100); } };
 _STYLE = """
 .evalkit-explorer select, .evalkit-explorer .evalkit-count { font-family: var(--jp-code-font-family, monospace); }
 .evalkit-explorer .widget-html-content { line-height: 1.45; }
-.evalkit-card { height: 30em; overflow: auto; padding: 0 1em; border: 1px solid var(--jp-border-color2, #ccc); }
-.evalkit-card h4 { margin: .9em 0 .15em; font-size: .85em; font-weight: 600; color: var(--jp-ui-font-color2, #555); }
-.evalkit-card pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font-family: inherit; }
-.evalkit-card summary { cursor: pointer; margin: .9em 0 .15em; font-size: .85em; font-weight: 600; }
+.evalkit-explorer .evalkit-card {
+  height: 30em; overflow: auto; padding: 0 1em; border: 1px solid var(--jp-border-color2, #ccc);
+}
+.evalkit-explorer .evalkit-card h4 {
+  margin: .9em 0 .15em; font-size: .85em; font-weight: 600; color: var(--jp-ui-font-color2, #555);
+}
+/* JupyterLab gives pre its code font and breaks it inside words. */
+.evalkit-explorer .evalkit-card pre {
+  margin: 0; font-family: inherit; white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere;
+}
+.evalkit-explorer .evalkit-card summary {
+  cursor: pointer; margin: .9em 0 .15em; font-size: .85em; font-weight: 600;
+}
 """
 
 
@@ -88,16 +97,18 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
         self.back = ipywidgets.Button(description="Previous", layout={"width": "7em"})
         self.forward = ipywidgets.Button(description="Next", layout={"width": "7em"})
         self.count = ipywidgets.HTML()
-        self.card = ipywidgets.HTML(layout={"flex": "1 1 60%", "min_width": "20em"})
+        self.card = ipywidgets.HTML(layout={"flex": "1 1 55%", "min_width": "22em"})
         left = ipywidgets.VBox(
             [self.row_list, ipywidgets.HBox([self.back, self.forward])],
-            layout={"flex": "1 1 40%", "min_width": "18em", "margin": "0 0.8em 0 0"},
+            layout={"flex": "1 1 35%", "min_width": "22em", "margin": "0 0.8em 0 0"},
         )
         bar = ipywidgets.HBox(
             [self.state_filter, self.decision_filter, self.slice_filter, self.text_filter],
             layout={"flex_flow": "row wrap"},
         )
-        super().__init__([_OwnKeys(), bar, self.count, ipywidgets.HBox([left, self.card])])
+        super().__init__(
+            [_OwnKeys(), bar, self.count, ipywidgets.HBox([left, self.card], layout={"flex_flow": "row wrap"})]
+        )
         self.add_class("evalkit-explorer")
         self._connect()
         self._filter()
@@ -168,7 +179,8 @@ def _part_html(part: Part) -> str:
 def _label(record: Record) -> str:
     word = record.decision or record.state
     name = plain(record.case_id, newline=" ") if record.case_id else "no case id"
-    return f"{word:<7} {shown(record.value, record.minimum):>7}  {name}  (line {record.line})"
+    place = "" if record.state == "scored" else f"  (line {record.line})"
+    return f"{word:<7} {shown(record.value, record.minimum):>7}  {name}{place}"
 
 
 def _filter(name: str, options: list[tuple[str, str]]) -> Any:

@@ -17,7 +17,18 @@ from evalkit.cases.read import BOM_FINDING, LineReader
 from evalkit.scoring.records import Diagnosis, Ledger, Record, Ruling, is_knife_edge
 from evalkit.scoring.score import Scorer
 
-__all__ = ["Judgement", "NoSink", "RecordSink", "Rule", "Streamed", "stream_cases", "stream_records"]
+__all__ = [
+    "Collector",
+    "Judgement",
+    "NoSink",
+    "Part",
+    "RecordSink",
+    "Rule",
+    "Streamed",
+    "part_of",
+    "stream_cases",
+    "stream_records",
+]
 
 Rule = Callable[[Record], Ruling]
 Diagnose = Callable[[Record], Diagnosis]
@@ -99,7 +110,7 @@ def stream_cases(
 
     def one_pass(resolved: Resolved) -> tuple[Streamed, IdIndex]:
         job = _CaseJob(scorer, judgement, resolved)
-        collector = _Collector(sink, on_rows)
+        collector = Collector(sink, on_rows)
         for part in _in_order(job, read_blocks(path), workers):
             collector.add(part)
         bom = [BOM_FINDING] if starts_with_bom(path) else []
@@ -126,11 +137,11 @@ def stream_records(
 
     Without a judgement the records lose what an earlier policy said of them: it is not this gate's decision.
     """
-    collector = _Collector(sink or NoSink(), on_rows)
+    collector = Collector(sink or NoSink(), on_rows)
     collector.ledger.lines = collector.ledger.blank = blank
     for block in read_blocks(path):
         records = (Record.from_json(line.raw, where=f"{path.name}, line {line.number}") for line in lines_of(block))
-        collector.add(_part(records if judgement else map(_undecided, records), judgement))
+        collector.add(part_of(records if judgement else map(_undecided, records), judgement))
     return collector.finish([])
 
 
@@ -138,7 +149,7 @@ def _undecided(record: Record) -> Record:
     return record.ruled(Ruling(None, None, None, None if record.state == "scored" else record.owner))
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """What one block of lines came to."""
 
     records: bytes
@@ -160,9 +171,9 @@ class _CaseJob:
         self._judgement = judgement
         self._resolved = resolved
 
-    def __call__(self, block: Block) -> _Part:
+    def __call__(self, block: Block) -> Part:
         reader = LineReader(self._scorer.required, self._scorer.optional, self._resolved.duplicates)
-        part = _part(self._records(reader, lines_of(block)), self._judgement)
+        part = part_of(self._records(reader, lines_of(block)), self._judgement)
         return part._replace(near=reader.near.found)
 
     def _records(self, reader: LineReader, lines: Iterable[Line]) -> Iterator[Record | None]:
@@ -171,7 +182,8 @@ class _CaseJob:
             yield None if item is None else self._scorer.record(item)
 
 
-def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Part:
+def part_of(records: Iterable[Record | None], judgement: Judgement | None) -> Part:
+    """Judge, count and write down the records of one block of lines; ``None`` stands for a blank line."""
     out: list[bytes] = []
     rows: list[tuple[object, ...]] = []
     ledger, index = Ledger(), IdIndex()
@@ -202,7 +214,7 @@ def _part(records: Iterable[Record | None], judgement: Judgement | None) -> _Par
             notable.append(_slim(record))
     edges = [record for record in notable if is_knife_edge(record)]
     raw_rows = orjson.dumps(rows)[1:-1] + b"," if rows else b""
-    return _Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, {})
+    return Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, {})
 
 
 def _judged(record: Record, judgement: Judgement | None) -> tuple[Record, str | None]:
@@ -224,7 +236,7 @@ def _slim(record: Record) -> Record:
     return record._replace(inputs=None, evidence=None)
 
 
-class _Collector:
+class Collector:
     """Adds parts up, in order."""
 
     def __init__(self, sink: RecordSink, on_rows: Callable[[int], object]) -> None:
@@ -239,7 +251,8 @@ class _Collector:
         self._decided: dict[str, Record] = {}
         self._hash = hashlib.sha256()
 
-    def add(self, part: _Part) -> None:
+    def add(self, part: Part) -> None:
+        """Add the next block."""
         self._sink.write(part.records)
         self._hash.update(part.rows)
         self.ledger.merge(part.ledger)
@@ -252,6 +265,7 @@ class _Collector:
         self._on_rows(part.ledger.lines)
 
     def finish(self, findings: list[str]) -> Streamed:
+        """Hold the ledger's law and return what the pass came to."""
         self.ledger.check()
         rows_hash = "sha256:" + self._hash.hexdigest()
         return Streamed(self.ledger, self._notable, self._edges, self._sentences, self._decided, rows_hash, findings)
@@ -262,12 +276,12 @@ class _Collector:
 _job: _CaseJob | None = None
 
 
-def _run_job(block: Block) -> _Part:
+def _run_job(block: Block) -> Part:
     assert _job is not None  # noqa: S101 - set before the fork that made this process
     return _job(block)
 
 
-def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[_Part]:
+def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[Part]:
     if workers <= 1:
         yield from map(job, blocks)
         return
@@ -276,7 +290,7 @@ def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[
 
     global _job  # noqa: PLW0603 - how a forked worker inherits what cannot be pickled
     _job = job
-    waiting: deque[Future[_Part]] = deque()
+    waiting: deque[Future[Part]] = deque()
     try:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
             for block in blocks:

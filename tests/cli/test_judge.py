@@ -226,6 +226,47 @@ def test_parameters_and_amounts_are_read_or_refused() -> None:
             parse_amount(amount)
 
 
+def test_each_option_has_its_effect(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from evalkit.cli.app import app
+
+    monkeypatch.setenv("OPENAI_BASE_URL", home.endpoint.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    home.write(json.dumps({"case_id": "a", "user_input": "q", "reference": "r", "answer": "s"}) + "\n")
+    chosen = ["--model", "m1", "--mode", "json_schema", "--set", "seed=7", "--set", "temperature=0", "--unset", "top_p"]
+    parameters = parse_parameters(["seed=7", "temperature=0"], ["top_p"])
+    home.options(refund_answer, settings=home.settings(model="m1", mode="json_schema", parameters=parameters))
+    common = ["judge", "refund_answer", str(home.cases), "--input", "response=answer", "--store", str(home.store)]
+    live_run = [*common, *chosen, "--max-calls", "9", "--no-preflight"]
+
+    def invoke(*more: str) -> Any:
+        return CliRunner().invoke(app, [*live_run, *more])
+
+    first = invoke("--run", "one", "--export", "cassette.jsonl")
+    assert first.exit_code == 0, first.output
+    body = home.endpoint.calls[0].body
+    assert (body["model"], body["seed"], body["temperature"], "top_p" in body) == ("m1", 7, 0, False)
+    assert body["response_format"]["type"] == "json_schema"
+    assert "<response>\ns\n</response>" in body["messages"][-1]["content"]
+    assert invoke("--run", "two").exit_code == 0
+    assert home.endpoint.count == 1  # kept
+    assert invoke("--run", "three", "--fresh").exit_code == 0
+    assert home.endpoint.count == 2  # asked anew
+    assert invoke("--run", "four", "--fresh", "--max-seconds", "0").exit_code == 2
+    home.endpoint.script = lambda _: status(500)
+    assert invoke("--run", "five", "--fresh", "--attempts", "2").exit_code == 2
+    assert home.endpoint.count == 4
+    home.endpoint.script = lambda _: verdict("pass", delay=5)
+    assert invoke("--run", "six", "--fresh", "--timeout", "0.2", "--attempts", "1").exit_code == 2
+    assert home.records("six")[0]["error_kind"] == "timeout"
+    made = home.endpoint.count
+    again = CliRunner().invoke(app, [*common, "--run", "seven", "--replay", "cassette.jsonl"])
+    assert (again.exit_code, home.endpoint.count) == (0, made)
+    shown = CliRunner().invoke(app, [*common, *chosen, "--show-prompt", "a", "--json", "-"])
+    assert json.loads(shown.stdout)["body"] == body
+
+
 def test_ctrl_c_leaves_a_run_that_the_same_command_finishes(home: Home) -> None:
     live(home)
     home.endpoint.script = lambda _: verdict("pass", delay=0.4)
@@ -246,7 +287,7 @@ def test_ctrl_c_leaves_a_run_that_the_same_command_finishes(home: Home) -> None:
     assert done.returncode == Outcome.passed, done.stdout + done.stderr
     assert home.endpoint.count <= 13 + before  # what was recorded before is not asked again
     manifest = json.loads((home.folder / "live" / "manifest.json").read_text())
-    assert manifest["calls"] == home.endpoint.count == 13 + len(manifest["in_doubt"])
+    assert home.endpoint.count <= manifest["calls"] == 13 + len(manifest["in_doubt"])
 
 
 def test_an_answer_that_obeys_the_row_is_a_failing_row_of_the_bundled_data(home: Home) -> None:

@@ -22,7 +22,8 @@ from evalkit.contract import (
     ranking_metric,
 )
 from evalkit.decisions.blockers import Blocker
-from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
+from evalkit.decisions.gate import GateOptions, GateResult, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.scoring import stream as stream_module
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import RunWriter

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from evalkit.contract import Metric
-from evalkit.decisions.gate import GateOptions, facts_of, gate
+from evalkit.decisions.gate import GateOptions, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.metrics.evidence_coverage import evidence_coverage
 from evalkit.pages.publish import publish_gate
 from evalkit.scoring.run import Run, RunWriter

@@ -72,7 +72,10 @@ def test_many_thresholds_are_cut_to_a_screen_and_the_rest_is_counted() -> None:
 
 def test_a_hostile_name_cannot_forge_a_line() -> None:
     hostile = "s\x1b[2K\nCERTIFIED at 0.0: everything"
-    rows = [record("a", slice=hostile, text="one two three four"), record("b", slice=hostile, text="four three two one")]
+    rows = [
+        record("a", slice=hostile, text="one two three four"),
+        record("b", slice=hostile, text="four three two one"),
+    ]
     screen = calibration_screen(calibrate(SHARE, rows, [label(made, "fail", i) for i, made in enumerate(rows)]))
     assert "\x1b" not in screen
     assert not any(line.startswith("CERTIFIED") for line in screen.splitlines())

@@ -83,6 +83,7 @@ def kill_and_resume(home: Home, *, rows: int, kills: int) -> None:
     # Every call beyond one a row was under way at a kill, and is listed and charged.
     doubts = run.manifest["in_doubt"]
     assert home.endpoint.count <= rows + len(doubts)
+    assert len(doubts) <= kills * 4  # as many as were under way at a time
     assert run.manifest["calls"] == rows + len(doubts)
     assert all(Decimal(doubt["charged"]) > 0 for doubt in doubts)
     with VerdictStore(home.store) as store:
@@ -94,12 +95,12 @@ def kill_and_resume(home: Home, *, rows: int, kills: int) -> None:
 
 
 def test_five_kills_lose_nothing_and_pay_for_nothing_twice(home: Home) -> None:
-    kill_and_resume(home, rows=120, kills=5)
+    kill_and_resume(home, rows=240, kills=5)
 
 
 @pytest.mark.faults
 def test_fifty_kills_lose_nothing_and_pay_for_nothing_twice(home: Home) -> None:
-    kill_and_resume(home, rows=900, kills=50)
+    kill_and_resume(home, rows=1500, kills=50)
 
 
 def test_an_interrupt_leaves_a_run_that_goes_on(home: Home) -> None:
@@ -123,7 +124,8 @@ def test_an_interrupt_leaves_a_run_that_goes_on(home: Home) -> None:
     done = home.run(**options)
     assert [record["state"] for record in home.records()] == ["scored"] * 40
     assert home.endpoint.count - before == 40 - known
-    assert len(done.facts["in_doubt"]) == before - known  # those under way when it was interrupted
+    # Those under way when it was interrupted; one may have been noted and not yet have left.
+    assert before - known <= len(done.facts["in_doubt"]) <= 4
     assert done.facts["cache_hits"] == 0  # what this run has paid for is no hit
 
 

@@ -109,7 +109,7 @@ FAULTS = {
 def test_a_failing_provider_is_an_error_of_its_own_kind_and_never_a_fail(home: Home, kind: str) -> None:
     home.write(3)
     home.endpoint.script = by_answer({"answer 1\n": FAULTS[kind]})
-    home.run(settings=home.settings(timeout=0.5))
+    home.run(settings=home.settings(timeout=1.5))
     first, bad, last = home.records()
     assert (first["state"], last["state"]) == ("scored", "scored")
     assert (bad["state"], bad["value"], bad["error_kind"], bad["owner"]) == ("error", None, kind, "provider")
@@ -128,7 +128,7 @@ def test_a_body_that_is_cut_but_called_whole_is_no_completion(home: Home) -> Non
 def test_what_may_pass_is_tried_again_and_the_first_failure_is_kept(home: Home, kind: str) -> None:
     home.write(1)
     home.endpoint.script = lambda call: FAULTS[kind] if call.number == 1 else verdict("fail")
-    done = home.run(settings=home.settings(attempts=3, timeout=0.5))
+    done = home.run(settings=home.settings(attempts=3, timeout=1.5))
     (record,) = home.records()
     assert (record["state"], record["value"], home.endpoint.count) == ("scored", "fail", 2)
     assert [attempt["error_kind"] for attempt in record["judge"]["attempts"]] == [kind, None]
@@ -273,8 +273,8 @@ def test_b08_overlapping_rows_keep_their_own_verdict_reason_and_error(home: Home
     def script(call: Call) -> Answer:
         number = int(call.prompt.split("answer ")[1].split("\n")[0])
         if number % 3 == 0:
-            return reply("broken", delay=0.05)
-        return verdict("pass" if number % 2 else "fail", reason=f"about {number}", delay=0.05)
+            return reply("broken", delay=0.2)
+        return verdict("pass" if number % 2 else "fail", reason=f"about {number}", delay=0.2)
 
     home.endpoint.script = script
     home.run(settings=home.settings(concurrency=16))
@@ -288,7 +288,7 @@ def test_b08_overlapping_rows_keep_their_own_verdict_reason_and_error(home: Home
 
 def test_concurrency_is_a_limit(home: Home) -> None:
     home.write(12)
-    home.endpoint.script = lambda _: verdict("pass", delay=0.02)
+    home.endpoint.script = lambda _: verdict("pass", delay=0.1)
     home.run(settings=home.settings(concurrency=3))
     assert home.endpoint.most_open == 3
 
@@ -387,9 +387,7 @@ def test_a_wrong_key_model_or_parameter_is_found_before_row_one(
     assert home.endpoint.count == 1
     assert all(fragment in str(caught.value) for fragment in fragments)
     assert "no row was asked" in str(caught.value)
-    home.endpoint.script = lambda _: verdict("pass")
-    home.run(has_preflight=True)  # the folder's name is free again
-    assert len(home.records()) == 5
+    assert not (home.folder / "run").exists()  # nothing was paid for, and the name is free for another model
 
 
 def test_an_unreadable_preflight_reply_is_said(home: Home) -> None:

@@ -13,9 +13,10 @@ import pytest
 from endpoint import Call, cut, hang, reply, status, tool_call, verdict
 from judges import CONTRACT, JUDGE, Home
 
-from evalkit.contract import EvalkitError
+from evalkit.contract import EvalkitError, Outcome
 from evalkit.contract.judge import Judge
 from evalkit.metrics.refund_answer import refund_answer, refund_answer_review
+from evalkit.pages.judge_command import JudgeAsk, ask_judge
 from evalkit.scoring.judge import JudgeSettings, request_maker, run_judge
 from evalkit.scoring.judging import preflight
 from evalkit.scoring.judging.request import RequestMaker, sent_parameters
@@ -210,6 +211,33 @@ def test_an_llm_that_would_answer_for_another_judge_is_refused(home: Home) -> No
         settings_of(llm_factory("judge-a", client=client, system_prompt="Be kind."), JUDGE)
     with pytest.raises(EvalkitError, match=r"an object made by ragas\.llms\.llm_factory was expected; got str"):
         settings_of("judge-a", JUDGE)
+
+
+def test_an_llm_is_named_like_a_metric(
+    home: Home, user_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file(
+        """
+        import os
+        from openai import AsyncOpenAI
+        from ragas.llms import llm_factory
+        llm = llm_factory("judge-a", client=AsyncOpenAI(base_url=os.environ["PLACE"], api_key="key"))
+        """,
+        "theirs.py",
+    )
+    monkeypatch.setenv("PLACE", home.endpoint.url)
+    home.write('{"case_id": "a", "user_input": "q", "reference": "r", "response": "s"}\n')
+    ask = JudgeAsk(
+        judge="refund_answer",
+        cases=home.cases,
+        run=home.folder / "run",
+        llm="theirs.py:llm",
+        store=home.store,
+        max_calls=5,
+    )
+    done = ask_judge(ask, on_note=home.notes.append)
+    assert (done.outcome, home.endpoint.count) == (Outcome.passed, 2)  # the preflight and the row
+    assert home.records()[0]["judge"]["model"] == "judge-a"
 
 
 # --- judges written only against ragas --------------------------------------------------------------------------------

@@ -45,8 +45,14 @@ class Check(NamedTuple):
     """The diagnosis where it does not; ``None`` where it holds or nothing was recorded to hold it against."""
 
 
+_PASSAGES = ("retrieved", "reference_contexts")
+
+
 def _both(pair: Pair, meaning: str) -> bool:
-    return meaning in pair.mapped and meaning in pair.witnessed
+    """Tell whether a meaning can be compared; what is of the wrong type is `_types`' business alone."""
+    is_kept = meaning in pair.mapped and meaning in pair.witnessed and not pair.adapted.unusable
+    value = getattr(pair.adapted, meaning)
+    return is_kept and (_are_passages(value) if meaning in _PASSAGES else isinstance(value, str | None))
 
 
 def _identity(pair: Pair) -> str | None:
@@ -63,7 +69,7 @@ def _types(pair: Pair) -> str | None:
         value = getattr(pair.adapted, meaning)
         if not isinstance(value, str | None):
             return f"{meaning} is {type(value).__name__}, not a text"
-    for meaning in ("retrieved", "reference_contexts"):
+    for meaning in _PASSAGES:
         if not _are_passages(getattr(pair.adapted, meaning)):
             return f"{meaning} is {type(getattr(pair.adapted, meaning)).__name__}, not a list of passages"
     return None
@@ -94,7 +100,7 @@ def _form(pair: Pair, meaning: str) -> Any:
     value, forms = getattr(adapted, meaning), adapted.transformed.get(meaning)
     if forms is None or value == getattr(happened, "passages" if meaning == "retrieved" else meaning):
         return value
-    if meaning not in ("retrieved", "reference_contexts"):
+    if meaning not in _PASSAGES:
         return forms["observed"] if value == forms["given"] else value
     if not _are_passages(value) or value is None:
         return value
@@ -122,7 +128,7 @@ def _reference_check(pair: Pair) -> str | None:
 def _passage_check(kind: str) -> Callable[[Pair], str | None]:
     def find(pair: Pair) -> str | None:
         adapted = _form(pair, "retrieved")
-        if not _both(pair, "retrieved") or not _are_passages(adapted):
+        if not _both(pair, "retrieved"):
             return None
         found = diagnose_passages(PassageSides(adapted, pair.happened.passages, pair.happened))
         return found.sentence if found and found.kind == kind else None
@@ -132,7 +138,7 @@ def _passage_check(kind: str) -> Callable[[Pair], str | None]:
 
 def _reference_contexts(pair: Pair) -> str | None:
     adapted, reviewed = _form(pair, "reference_contexts"), pair.happened.reference_contexts
-    if not _both(pair, "reference_contexts") or not _are_passages(adapted) or adapted == reviewed:
+    if not _both(pair, "reference_contexts") or adapted == reviewed:
         return None
     return (
         f"reference_contexts are {_count(adapted)} that the trace does not hold as reference; it has {_count(reviewed)}"

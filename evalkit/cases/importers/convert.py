@@ -182,7 +182,8 @@ def _date(record: ExportRecord, label_map: LabelMap, found: Imported) -> str | N
             return datetime.fromtimestamp(int(written) / 1000, UTC).isoformat()
         if label_map.date_format:
             return datetime.strptime(written, label_map.date_format).date().isoformat()  # noqa: DTZ007 - a day as written
-        return datetime.fromisoformat(written).isoformat() if len(written) > 10 else written
+        day = datetime.fromisoformat(written)
+        return day.isoformat() if len(written) > 10 else day.date().isoformat()
     except (ValueError, OverflowError):
         expected = label_map.date_format or "an ISO date"
         found.problems.append(f"{record.where}: labelled_on {written!r} is not {expected}")

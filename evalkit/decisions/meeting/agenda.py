@@ -68,7 +68,7 @@ def make_agenda(
     EvalkitError
         Where a slice has no row with a number.
     """
-    rows = [record for record in records if record.slice in thresholds and record.partition != "held_out"]
+    rows = [record for record in records if record.value is not None and record.partition != "held_out"]
     slices = {name: RankedRows((r for r in rows if r.slice == name), better, options.seed) for name in thresholds}
     if empty := [name for name, ranked in slices.items() if not len(ranked)]:
         msg = f"no row of the slice {empty[0]!r} has a number"

@@ -116,7 +116,7 @@ def _words(part: SliceCalibration, place: int, *, is_certified: bool) -> str:
     if is_certified:
         return "yes"
     if part.refusals:
-        return f"no: {part.refusals[0]}"
+        return f"no: {part.refusals[0].partition(': ')[0]}"
     if part.is_described_only:
         return "no: labels not drawn at random"
     if place < 0:

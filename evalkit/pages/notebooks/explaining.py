@@ -13,10 +13,11 @@ import orjson
 from evalkit.cases.locate import locate
 from evalkit.contract import Metric, Outcome, sha256_of
 from evalkit.decisions.compare import Comparison, compare
-from evalkit.decisions.explaining.dual_run import dual_run
 from evalkit.decisions.explain import explain
+from evalkit.decisions.explaining.dual_run import dual_run
 from evalkit.decisions.explaining.explanation import Explanation
-from evalkit.decisions.gate import GateOptions, facts_of, gate
+from evalkit.decisions.gate import GateOptions, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.policy import read_policy
 from evalkit.pages.explain_text import moved
 from evalkit.pages.notebooks.judged import open_metric

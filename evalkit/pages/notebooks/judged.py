@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.cases.locate import locate
 from evalkit.contract import Metric
-from evalkit.decisions.gate import GateOptions, GateResult, facts_of, gate
+from evalkit.decisions.gate import GateOptions, GateResult, gate
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
 from evalkit.pages.plain import plain
 from evalkit.pages.row_view import reading_order, row_text, rows_frame

@@ -20,7 +20,8 @@ import orjson
 
 from evalkit.cases.locate import locate
 from evalkit.contract import EvalkitError, Outcome
-from evalkit.decisions.gate import GateResult, facts_of
+from evalkit.decisions.gate import GateResult
+from evalkit.decisions.outcome_file import facts_of
 from evalkit.pages.notebooks.parameters import declared_types, injected_names, value_problems
 from evalkit.scoring.run import installed_versions, new_run_id, write_whole
 

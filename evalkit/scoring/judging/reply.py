@@ -38,9 +38,9 @@ class Reading(NamedTuple):
     value: float | int | str | list[Any] | None
     reason: str
     error_kind: str | None
-    """``no_choices``, ``several_choices``, ``truncated``, ``refused``, ``filtered``, ``empty_reply``, ``not_json``, ``prose``,
-    ``two_objects``, ``duplicate_key``, ``not_object``, ``missing_verdict``, ``missing_reason``, ``unlisted_label``,
-    ``out_of_range``, ``not_a_number``, ``not_finite``, ``wrong_shape``."""
+    """``no_choices``, ``several_choices``, ``truncated``, ``refused``, ``filtered``, ``empty_reply``, ``not_json``,
+    ``prose``, ``two_objects``, ``duplicate_key``, ``not_object``, ``missing_verdict``, ``missing_reason``,
+    ``unlisted_label``, ``out_of_range``, ``not_a_number``, ``not_finite``, ``wrong_shape``."""
     detail: Mapping[str, Any]
     """``normalised`` where a declared rule made it a label; ``undeclared``: other fields of the object."""
 

@@ -42,7 +42,9 @@ def test_a_case_carries_what_explains_it() -> None:
 
 def test_null_and_empty_retrieval_reach_the_metric_as_they_are() -> None:
     for value in (None, []):
-        case = case_of({**TRACE, "retrieved": value}, "retrieved_contexts", "retrieved_passages", "retrieved_context_ids")
+        case = case_of(
+            {**TRACE, "retrieved": value}, "retrieved_contexts", "retrieved_passages", "retrieved_context_ids"
+        )
         assert case["retrieved_contexts"] == case["retrieved_passages"] == case["retrieved_context_ids"] == value
         assert case["evidence"]["retrieved"] == value
 

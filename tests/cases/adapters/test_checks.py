@@ -12,7 +12,11 @@ from evalkit.cases.adapters.meanings import Adapted, Problem
 from evalkit.cases.adapters.observed import Happened
 from evalkit.cases.lookup import Passage
 
-A, B, C = Passage("alpha", "doc-a", "1", "p1"), Passage("beta", "doc-b", "1", "p2"), Passage("gamma", "doc-c", "1", "p3")
+A, B, C = (
+    Passage("alpha", "doc-a", "1", "p1"),
+    Passage("beta", "doc-b", "1", "p2"),
+    Passage("gamma", "doc-c", "1", "p3"),
+)
 GOLD = (C,)
 ALL = frozenset({"question", "answer", "retrieved", "reference", "reference_contexts"})
 
@@ -80,7 +84,11 @@ def test_a_row_that_says_what_happened_passes_every_check() -> None:
         (pair(retrieved=(A, B, B)), "passages_counted", "'beta' 1 times, retrieved holds it 2 times"),
         (pair(retrieved=(B, A)), "passages_in_order", "passage 1 is 'beta'; generation was given 'alpha' there"),
         (pair(retrieved=(A, B._replace(revision="2"))), "passages_identity", "revision '2'; the trace has '1'"),
-        (pair(retrieved=(A, B._replace(document_id=None))), "passages_identity", "document None; the trace has 'doc-b'"),
+        (
+            pair(retrieved=(A, B._replace(document_id=None))),
+            "passages_identity",
+            "document None; the trace has 'doc-b'",
+        ),
         (pair({"passages": None}, retrieved=()), "lost_is_not_empty", "null is not an empty retrieval"),
         (pair({"passages": ()}, retrieved=None), "empty_is_not_lost", "the trace records an empty retrieval: []"),
         (pair({"passages": None}, retrieved=(A,)), "lost_not_filled", "retrieved holds 1 from elsewhere"),

@@ -1,4 +1,4 @@
-"""What a metric receives: gold only where it is used, each role its own facts, every input fed; and what that can show."""
+"""What a metric receives: gold only where it is used, each role its own facts, every input fed; what it can show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evalkit.metrics.evidence_coverage import evidence_coverage
 from evalkit.metrics.refund_answer import refund_answer
 
 
-def overlap(response: str, retrieved_contexts: list[str], reference: str = "") -> float:
+def overlap(response: str, retrieved_contexts: list[str] | None, reference: str = "") -> float:
     return 0.0
 
 

@@ -78,9 +78,7 @@ def test_a_field_that_is_blank_in_every_row_stops_the_run(blank: Any) -> None:
 
 def test_a_needed_field_that_stands_nowhere_stops_the_run_and_an_optional_one_does_not() -> None:
     nowhere = [{"question": f"q{i}", "absent": (Problem("answer", "out.text is absent"),)} for i in range(4)]
-    assert stops(profile_of(nowhere)) == {
-        "no_absent_field": ["answer stands in none of 4 rows (out.text is absent)"]
-    }
+    assert stops(profile_of(nowhere)) == {"no_absent_field": ["answer stands in none of 4 rows (out.text is absent)"]}
     assert stops(profile_of(rows(4))) == {}
     needed = profile_of(rows(4), needed_fields=frozenset({"required_claim_ids"}))
     assert stops(needed) == {"no_absent_field": ["required_claim_ids stands in none of 4 rows"]}
@@ -96,7 +94,9 @@ def test_a_needed_field_that_stands_nowhere_stops_the_run_and_an_optional_one_do
         (1, 1, False),  # a one-row file is not stopped by it
     ],
 )
-def test_d01_retrieved_equal_to_the_reference_on_nearly_all_rows_stops_the_run(equal: int, of: int, stopped: bool) -> None:
+def test_d01_retrieved_equal_to_the_reference_on_nearly_all_rows_stops_the_run(
+    equal: int, of: int, stopped: bool
+) -> None:
     gold = [(Passage(f"gold {i}", "d"),) for i in range(of)]
     made = [
         {

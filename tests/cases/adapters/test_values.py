@@ -33,7 +33,9 @@ def test_otherwise_is_asked_last() -> None:
     assert read_text(place, {"a": None}) == read_text(At(path="a"), {"a": None})
 
 
-@pytest.mark.parametrize(("value", "kind"), [(3, "a number"), (["a"], "a list"), ({"a": 1}, "an object"), (True, "true")])
+@pytest.mark.parametrize(
+    ("value", "kind"), [(3, "a number"), (["a"], "a list"), ({"a": 1}, "an object"), (True, "true")]
+)
 def test_only_a_text_is_a_text(value: object, kind: str) -> None:
     read = read_text(At(path="a"), {"a": value})
     assert read.value == value

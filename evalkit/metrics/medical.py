@@ -1,0 +1,188 @@
+"""Medical answers: do their citations lead to passages that were retrieved?"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from evalkit.contract import Contract, InvalidRow, MetricResult, numeric_metric
+
+__all__ = ["medical_citation_accuracy"]
+
+CONTRACT = Contract(
+    version="1",
+    measures="the share of an answer's page citations that lead to a retrieved passage of that source and that page",
+    reviewed=(),
+    produced=("response", "retrieved_contexts"),
+    invalid_when=("the answer is blank", "a retrieved passage is blank"),
+    consumed_by="the release policy, row by row; a failing row goes to the owner of the answer",
+    cannot_establish="whether the cited page says what the answer says, or whether that is good medicine",
+    allows_missing={"retrieved_contexts": {"[]": "nothing was retrieved, so no citation can be traced"}},
+    owners={"fail": "answer"},
+)
+
+# Where a citation begins, in whichever bracket; only the round one closes into a form that can be read.
+_BEGINS = re.compile(r"[(\[]\s*sources?\s*:", re.IGNORECASE)
+_NEXT_SOURCE = re.compile(r";\s*(?=source\s*:)", re.IGNORECASE)
+_SOURCE_PAGE = re.compile(r"source\s*:\s*(\S.*?)\s*,\s*pages?\s*:?\s*([^:]+)", re.IGNORECASE)
+_PAGES = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
+_BETWEEN_PAGES = re.compile(r"\s*(?:,|&|\band\b)\s*", re.IGNORECASE)
+_MOST_PAGES = 50
+"""A citation of a longer range names a book, not a page."""
+
+# How a passage names its page: page 10, pages 9-11, p. 10, page: 10, #page=10; never a part of a longer number.
+_PAGE_LABEL = re.compile(r"\b(?:pages?|pgs?\.?|pp?\.)\s*[:=]?\s*(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?(?!\w|\.\d)")
+_FILE_NAME = r"[\w-][\w.-]*\.(?:pdf|docx?|html?|txt|md|epub|pptx?|xlsx?)"
+_SHOWN = 60
+
+
+@numeric_metric(allowed_values=(0.0, 1.0), contract=CONTRACT)
+def medical_citation_accuracy(response: str, retrieved_contexts: list[str]) -> MetricResult:
+    """Share of the citations ``(Source: guide.pdf, Page: 10)`` that lead to a retrieved passage: ``verified / citations``.
+
+    A passage is of the document that is named first in it, and of the page (or range) named first with that document,
+    before another one is named: page 10 is not found in "page 100", nor in a passage of page 3 that says "see page 10".
+    A citation of several pages is verified where each of them was retrieved. An answer without a citation scores 0.0.
+
+    When it misleads: it compares names and numbers, so a page that says the opposite verifies a citation; a document
+    without a file ending is known only by the title that the answer cites; and where a title ends like a longer one
+    ("guide.pdf", "heart guide.pdf"), a passage of the longer one is taken for one of the shorter.
+
+    Parameters
+    ----------
+    response : str
+        Produced. Titles may hold commas, brackets and any script; letter case, width and composition do not matter.
+    retrieved_contexts : list of str
+        Produced. Passages as they were given to generation, each naming its document and page; ``[]`` is a retrieval
+        that found nothing.
+
+    Returns
+    -------
+    MetricResult
+        Value in 0..1; ``detail`` holds ``citations`` and ``verified`` (counts), ``untraced`` (citations without a
+        passage) and ``unread`` (citations that cannot be read; they count, and are not verified).
+
+    Raises
+    ------
+    InvalidRow
+        For a blank answer or a blank passage.
+
+    Examples
+    --------
+    >>> answer = "Rest (Source: guide.pdf, Page: 10), then see a doctor (Source: guide.pdf, Page: 11)."
+    >>> result = medical_citation_accuracy(answer, ["Content from guide.pdf page 10...", "guide.pdf page 110"])
+    >>> result.value, result.reason
+    (0.5, 'citations=2; verified=1; untraced=guide.pdf, page 11')
+    """
+    if not response.strip():
+        msg = "response is blank"
+        raise InvalidRow(msg)
+    if not all(passage.strip() for passage in retrieved_contexts):
+        msg = "retrieved_contexts holds a blank passage"
+        raise InvalidRow(msg)
+    cited, unread = _read_citations(_plain(response))
+    places = _places(retrieved_contexts, {citation.title.casefold() for citation in cited})
+    untraced = [citation.shown for citation in cited if not citation.places <= places]
+    citations, verified = len(cited) + len(unread), len(cited) - len(untraced)
+    lost = [f"; {word}={' | '.join(items)}" for word, items in (("untraced", untraced), ("unread", unread)) if items]
+    return MetricResult(
+        value=verified / citations if citations else 0.0,
+        reason=f"citations={citations}; verified={verified}{''.join(lost)}",
+        detail={"citations": citations, "verified": verified, "untraced": untraced, "unread": unread},
+    )
+
+
+class _Place(NamedTuple):
+    """A page of a document."""
+
+    title: str
+    """Case-folded."""
+    page: int
+
+
+class _Citation(NamedTuple):
+    """One citation that could be read."""
+
+    title: str
+    pages: tuple[int, ...]
+    shown: str
+
+    @property
+    def places(self) -> set[_Place]:
+        return {_Place(self.title.casefold(), page) for page in self.pages}
+
+
+class _Citations(NamedTuple):
+    """All that an answer cites."""
+
+    read: list[_Citation]
+    unread: list[str]
+
+
+def _plain(text: str) -> str:
+    """Fold away how a text was typed: composition, width, line breaks and runs of spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _read_citations(response: str) -> _Citations:
+    read: list[_Citation] = []
+    unread: list[str] = []
+    for begin in _BEGINS.finditer(response):
+        body = _bracketed(response, begin.start())
+        citations = [_citation(part) for part in _NEXT_SOURCE.split(body)]
+        if all(citations):
+            read += [citation for citation in citations if citation]
+        else:
+            unread.append(response[begin.start() :][: len(body) + 2 if body else _SHOWN])
+    return _Citations(read, unread)
+
+
+def _bracketed(text: str, start: int) -> str:
+    """Return what stands between the round bracket at `start` and the one that closes it; nothing where none does."""
+    depth = 0
+    for place, mark in enumerate(text[start:], start):
+        depth += (mark == "(") - (mark == ")")
+        if depth == 0:
+            return text[start + 1 : place]
+    return ""
+
+
+def _citation(part: str) -> _Citation | None:
+    found = _SOURCE_PAGE.fullmatch(part.strip())
+    pages = _cited_pages(found[2]) if found else ()
+    return _Citation(found[1], pages, f"{found[1]}, page {found[2].strip()}") if found and pages else None
+
+
+def _cited_pages(text: str) -> tuple[int, ...]:
+    """Return the pages that a citation names; none where one of them is no number, or a range runs backwards or on."""
+    pages: list[int] = []
+    for part in _BETWEEN_PAGES.split(text.strip()):
+        found = _PAGES.fullmatch(part)
+        span = _span(found) if found else range(0)
+        if not 0 < len(span) <= _MOST_PAGES:
+            return ()
+        pages += span
+    return tuple(pages)
+
+
+def _span(found: re.Match[str]) -> range:
+    return range(int(found[1]), int(found[2] or found[1]) + 1)
+
+
+def _places(passages: Iterable[str], titles: set[str]) -> set[_Place]:
+    # The longest title first: "heart guide.pdf" is not "guide.pdf" with a word before it.
+    names = "|".join([*map(re.escape, sorted(titles, key=len, reverse=True)), _FILE_NAME])
+    document = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-]|\.\w)")
+    return {place for passage in passages for place in _places_in(_plain(passage).casefold(), document)}
+
+
+def _places_in(passage: str, document: re.Pattern[str]) -> set[_Place]:
+    named = list(document.finditer(passage))
+    if not named:
+        return set()
+    title = named[0][0]
+    end = next((other.start() for other in named if other[0] != title), len(passage))
+    label = _PAGE_LABEL.search(passage, 0, end)
+    return {_Place(title, page) for page in _span(label)} if label else set()
