@@ -6,6 +6,7 @@ __all__ = ["BUILT_IN"]
 
 BUILT_IN = {
     "evidence_coverage": "evalkit.metrics.evidence_coverage:evidence_coverage",
+    "medical_citation_accuracy": "evalkit.metrics.medical:medical_citation_accuracy",
     "refund_answer": "evalkit.metrics.refund_answer:refund_answer",
     "refund_answer_review": "evalkit.metrics.refund_answer:refund_answer_review",
 }

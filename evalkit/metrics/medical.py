@@ -1,4 +1,4 @@
-"""Medical answers: do their citations lead to passages that were retrieved?"""
+"""Medical answers: whether their citations lead to passages that were retrieved."""
 
 from __future__ import annotations
 
@@ -29,22 +29,25 @@ _NEXT_SOURCE = re.compile(r";\s*(?=source\s*:)", re.IGNORECASE)
 _SOURCE_PAGE = re.compile(r"source\s*:\s*(\S.*?)\s*,\s*pages?\s*:?\s*([^:]+)", re.IGNORECASE)
 _PAGES = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
 _BETWEEN_PAGES = re.compile(r"\s*(?:,|&|\band\b)\s*", re.IGNORECASE)
+_UP_TO_A_BRACKET = re.compile(r".[^()\[\]]*")
 _MOST_PAGES = 50
 """A citation of a longer range names a book, not a page."""
+_LONGEST = 500
+"""Characters of a citation, brackets included: what is longer was never closed."""
 
 # How a passage names its page: page 10, pages 9-11, p. 10, page: 10, #page=10; never a part of a longer number.
 _PAGE_LABEL = re.compile(r"\b(?:pages?|pgs?\.?|pp?\.)\s*[:=]?\s*(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?(?!\w|\.\d)")
 _FILE_NAME = r"[\w-][\w.-]*\.(?:pdf|docx?|html?|txt|md|epub|pptx?|xlsx?)"
-_SHOWN = 60
 
 
 @numeric_metric(allowed_values=(0.0, 1.0), contract=CONTRACT)
 def medical_citation_accuracy(response: str, retrieved_contexts: list[str]) -> MetricResult:
-    """Share of the citations ``(Source: guide.pdf, Page: 10)`` that lead to a retrieved passage: ``verified / citations``.
+    """Share of the citations ``(Source: guide.pdf, Page: 10)`` that lead to a retrieved passage.
 
-    A passage is of the document that is named first in it, and of the page (or range) named first with that document,
-    before another one is named: page 10 is not found in "page 100", nor in a passage of page 3 that says "see page 10".
-    A citation of several pages is verified where each of them was retrieved. An answer without a citation scores 0.0.
+    ``verified / citations``. A passage is of the document that is named first in it, and of the page (or range) named
+    first with that document, before another one is named: page 10 is not found in "page 100", nor in a passage of page
+    3 that says "see page 10". A citation of several pages is verified where each of them was retrieved. An answer
+    without a citation scores 0.0.
 
     When it misleads: it compares names and numbers, so a page that says the opposite verifies a citation; a document
     without a file ending is known only by the title that the answer cites; and where a title ends like a longer one
@@ -127,42 +130,43 @@ def _plain(text: str) -> str:
 
 
 def _read_citations(response: str) -> _Citations:
-    read: list[_Citation] = []
-    unread: list[str] = []
+    found = _Citations([], [])
     for begin in _BEGINS.finditer(response):
-        body = _bracketed(response, begin.start())
-        citations = [_citation(part) for part in _NEXT_SOURCE.split(body)]
-        if all(citations):
-            read += [citation for citation in citations if citation]
-        else:
-            unread.append(response[begin.start() :][: len(body) + 2 if body else _SHOWN])
-    return _Citations(read, unread)
+        body = _bracketed(response[begin.start() :][:_LONGEST])
+        if not body:
+            found.unread.append(_UP_TO_A_BRACKET.match(response, begin.start())[0])  # type: ignore[index] # one character always fits
+        for part in _NEXT_SOURCE.split(body) if body else ():
+            if citation := _citation(part):
+                found.read.append(citation)
+            else:
+                found.unread.append(f"({part})")
+    return found
 
 
-def _bracketed(text: str, start: int) -> str:
-    """Return what stands between the round bracket at `start` and the one that closes it; nothing where none does."""
+def _bracketed(text: str) -> str | None:
+    """Return what stands between the round bracket that begins a text and its partner; nothing where it has none."""
     depth = 0
-    for place, mark in enumerate(text[start:], start):
+    for place, mark in enumerate(text):
         depth += (mark == "(") - (mark == ")")
-        if depth == 0:
-            return text[start + 1 : place]
-    return ""
+        if depth < 1:
+            return text[1:place]
+    return None
 
 
 def _citation(part: str) -> _Citation | None:
     found = _SOURCE_PAGE.fullmatch(part.strip())
-    pages = _cited_pages(found[2]) if found else ()
-    return _Citation(found[1], pages, f"{found[1]}, page {found[2].strip()}") if found and pages else None
+    pages = _cited_pages(found[2]) if found else None
+    return _Citation(found[1], pages, f"{found[1]}, page {found[2]}") if found and pages else None
 
 
-def _cited_pages(text: str) -> tuple[int, ...]:
+def _cited_pages(text: str) -> tuple[int, ...] | None:
     """Return the pages that a citation names; none where one of them is no number, or a range runs backwards or on."""
     pages: list[int] = []
-    for part in _BETWEEN_PAGES.split(text.strip()):
+    for part in _BETWEEN_PAGES.split(text):
         found = _PAGES.fullmatch(part)
-        span = _span(found) if found else range(0)
+        span = _span(found) if found else ()
         if not 0 < len(span) <= _MOST_PAGES:
-            return ()
+            return None
         pages += span
     return tuple(pages)
 
@@ -184,5 +188,5 @@ def _places_in(passage: str, document: re.Pattern[str]) -> set[_Place]:
         return set()
     title = named[0][0]
     end = next((other.start() for other in named if other[0] != title), len(passage))
-    label = _PAGE_LABEL.search(passage, 0, end)
+    label = _PAGE_LABEL.search(passage[:end])
     return {_Place(title, page) for page in _span(label)} if label else set()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 import evalkit.decisions.gate as gate_module
+import evalkit.decisions.gate_source as gate_source
 from evalkit.cases.read import BadLine, Case
 from evalkit.contract import Metric
 from evalkit.decisions.gate import GateOptions, GateResult, gate
@@ -62,16 +64,16 @@ class Seen(NamedTuple):
 def run_faulty(fault: Fault, setting: Setting, file: PolicyFile, cases: Path, options: GateOptions) -> Seen:
     """Run the real gate with a fault in it.
 
-    The fault takes hold in names of the gate's module, so this is called in forked children only.
+    The fault takes hold in names of the gate's modules, so this is called in forked children only.
     """
     faulty = Setting(setting.metric, fault.policy(setting))
-    planted = {
-        "read_policy": lambda _: file._replace(policy=faulty.policy, problems=[]),
-        "rule_of": _rule(fault, faulty),
-        "Scorer": _scorer(fault, faulty),
-    }
-    for name, value in planted.items():  # all anew in each call: whatever the last fault left there is gone
-        setattr(gate_module, name, value)
+    planted: list[tuple[ModuleType, str, object]] = [
+        (gate_module, "read_policy", lambda _: file._replace(policy=faulty.policy, problems=[])),
+        (gate_module, "rule_of", _rule(fault, faulty)),
+        (gate_source, "Scorer", _scorer(fault, faulty)),
+    ]
+    for module, name, value in planted:  # all anew in each call: whatever the last fault left there is gone
+        setattr(module, name, value)
     sink = _Sink()
     result = fault.result(gate(setting.metric, cases, file.path, options=options, sink=sink))
     rows = {name: (record["state"], record["decision"]) for name, record in sink.records.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,5 +219,5 @@ def render_minutes(review: Review, decision: Mapping[str, Any]) -> str:
 
 
 def _inert(text: Any) -> str:
-    lines: Iterable[str] = (re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", plain(line)) for line in str(text).splitlines())
-    return "<br>".join(lines)
+    lines = (re.sub(r"([\\`*_\[\]#|])", r"\\\1", plain(line)) for line in str(text).splitlines())
+    return "<br>".join(line.replace("&", "&amp;").replace("<", "&lt;") for line in lines)

@@ -38,6 +38,21 @@ def coverage_rows(draw: st.DrawFn) -> Row:
     return {"required_claim_ids": required, "supported_claim_ids": supported}
 
 
+@st.composite
+def cited_answers(draw: st.DrawFn) -> Row:
+    titles, pages = st.sampled_from(["guide.pdf", "Heart, Lung.pdf", "返.pdf"]), st.integers(1, 12)
+    cited = draw(st.lists(st.tuples(titles, pages), max_size=4))
+    held = draw(st.lists(st.tuples(titles, pages), max_size=4))
+    said = [f"Rest (Source: {title}, Page: {page})." for title, page in cited]
+    return {
+        "response": " ".join(["Drink water.", *said]),
+        "retrieved_contexts": [f"Content from {title} page {page}" for title, page in held],
+    }
+
+
+_FRAGMENTS = ["(", ")", "[", "Source:", "guide.pdf", ", Page:", " 10", "-", "xi", ";", " ", "\n", "é"]
+
+
 class Bundled(NamedTuple):
     """What generates rows for one metric."""
 
@@ -55,11 +70,24 @@ BUNDLED = {
              for name in ("required_claim_ids", "supported_claim_ids")}
         ),
     ),
+    "medical_citation_accuracy": Bundled(
+        scored=cited_answers(),
+        broken=st.fixed_dictionaries(
+            {"response": st.lists(st.sampled_from(_FRAGMENTS), max_size=12).map("".join),
+             "retrieved_contexts": st.lists(st.sampled_from(["", " ", "guide.pdf page 10"]), max_size=3)}
+        ),
+    ),
 }  # fmt: skip
 
 # Inputs whose order does not matter, and whose items are trimmed.
-ANY_ORDER = {"evidence_coverage": ("required_claim_ids", "supported_claim_ids")}
-TRIMMED = {"evidence_coverage": ("required_claim_ids", "supported_claim_ids")}
+ANY_ORDER = {
+    "evidence_coverage": ("required_claim_ids", "supported_claim_ids"),
+    "medical_citation_accuracy": ("retrieved_contexts",),
+}
+TRIMMED = {
+    "evidence_coverage": ("required_claim_ids", "supported_claim_ids"),
+    "medical_citation_accuracy": ("retrieved_contexts",),
+}
 # Metrics that count: with k items in this input, only 0/k, 1/k, ... k/k exist.
 COUNTS = {"evidence_coverage": "required_claim_ids"}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import evalkit.decisions.gate as gate_module
+import evalkit.decisions.gate_source as gate_source
 from evalkit.contract import Contract, EvalkitError, discrete_metric, numeric_metric
 from evalkit.decisions.policy import read_policy
 from evalkit.metrics.evidence_coverage import evidence_coverage
@@ -138,9 +139,9 @@ def test_rows_are_judged_as_of_the_day_of_approval(matrix):
 
 
 def test_nothing_of_the_gate_is_changed_in_this_process(matrix):
-    before = {name: getattr(gate_module, name) for name in ("read_policy", "rule_of", "Scorer")}
+    before = (gate_module.read_policy, gate_module.rule_of, gate_source.Scorer)
     matrix(share, "[slices.default]\nminimum = 0.5")
-    assert {name: getattr(gate_module, name) for name in before} == before
+    assert (gate_module.read_policy, gate_module.rule_of, gate_source.Scorer) == before
 
 
 def test_the_same_inputs_give_the_same_matrix(matrix):

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from evalkit.cases.adapters import Adapter, At, Observed, PassagesAt
-from evalkit.cases.adapters.checks import CHECKS
+from evalkit.cases.adapters.apply import Mapper
+from evalkit.cases.adapters.checks import CHECKS, Pair
 from evalkit.cases.adapters.feeding import FEED_CHECKS
-from evalkit.cases.adapters.profile import FILE_CHECKS
+from evalkit.cases.adapters.observed import happened_in, witnessed_by
+from evalkit.cases.adapters.profile import FILE_CHECKS, MEANINGS
 from evalkit.cases.adapters.shipped import SHIPPED
+from evalkit.cases.traces import READERS
 from evalkit.contract import Metric, Outcome
 from evalkit.metrics.refund_answer import refund_answer
 from evalkit.mutate.audited import Audit
@@ -64,9 +67,7 @@ def test_every_corruption_is_caught_on_every_shipped_mapping(shape: str, metrics
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_beside_each_corruption_an_untouched_trace_reaches_scoring_as_itself(
-    shape: str, metrics: list[Metric]
-) -> None:
+def test_beside_each_corruption_an_untouched_trace_reaches_scoring_as_itself(shape: str, metrics: list[Metric]) -> None:
     found = audit(SHIPPED[shape.removesuffix("-old")], FIXTURES / SHAPES[shape], metrics)
     assert [control.corruption for control in found.controls] == list(CORRUPTIONS)
     assert all(control.ok for control in found.controls)
@@ -117,24 +118,15 @@ def test_removing_any_one_check_lets_a_named_corruption_live(name: str, metrics:
 def test_what_a_removed_check_named_no_other_check_names(name: str) -> None:
     """The corruption lives in the strong sense: nothing at all is said of the rows it was planted into."""
     silent = {key: check for key, check in CHECKS.items() if key != name}
-    pairs: list[Any] = []
-    keep = replace(CHECKS["trace_identity"], find=lambda pair: pairs.append(pair)) if False else None
-    assert keep is None
-    collected = _pairs()
+    pairs = plain_pairs()
     for corruption in (c for c in CORRUPTIONS.values() if c.check == name):
-        for at, pair in enumerate(collected):
-            planted = corruption.plant(pair, collected[(at + 1) % len(collected)])
+        for at, pair in enumerate(pairs):
+            planted = corruption.plant(pair, pairs[(at + 1) % len(pairs)])
             if planted is not None:
                 assert [key for key, check in silent.items() if check.find(planted)] == []
 
 
-def _pairs() -> list[Any]:
-    from evalkit.cases.adapters.apply import Mapper
-    from evalkit.cases.adapters.checks import Pair
-    from evalkit.cases.adapters.observed import happened_in, witnessed_by
-    from evalkit.cases.adapters.profile import MEANINGS
-    from evalkit.cases.traces import READERS
-
+def plain_pairs() -> list[Pair]:
     mapper, found = Mapper(PLAIN), []
     assert PLAIN.observed is not None
     for trace in READERS["jsonl"](FIXTURES / "plain.jsonl"):
@@ -147,10 +139,6 @@ def _pairs() -> list[Any]:
 # --- real faults of a mapping ---------------------------------------------------------------------------------------
 
 
-def keep_first(texts: Any) -> Any:
-    return texts[:1]
-
-
 @pytest.mark.parametrize(
     ("faulty", "checks"),
     [
@@ -158,7 +146,8 @@ def keep_first(texts: Any) -> Any:
             replace(PLAIN, retrieved=PassagesAt(path="reference_contexts")),
             {"retrieved_not_gold", "retrieved_differs_from_reference"},
         ),
-        (replace(PLAIN, answer="reference"), {"answer_not_reference", "failure_not_filled"}),
+        (replace(PLAIN, answer="reference"), {"answer_not_reference"}),
+        (replace(PLAIN, answer="reference", error=None), {"answer_not_reference", "failure_not_filled"}),
         (replace(PLAIN, answer="reference", reference="answer"), {"answer_not_swapped"}),
         (replace(PLAIN, retrieved=PassagesAt(path="retrieved", revision="rev")), {"passages_identity"}),
         (replace(PLAIN, question="turns[-1]"), {"question_of_turn"}),

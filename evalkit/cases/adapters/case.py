@@ -107,4 +107,4 @@ def _objects(passages: Any) -> list[dict[str, Any]] | None:
 
 def fed_meanings(feeds: Mapping[str, str]) -> frozenset[str]:
     """Return the meanings that some parameter receives."""
-    return frozenset(FEEDABLE[fed] for fed in feeds.values() if not fed.startswith("field:"))
+    return frozenset(FEEDABLE[fed] for fed in feeds.values() if fed in FEEDABLE)

@@ -80,9 +80,7 @@ def test_no_text_of_a_row_is_markup_anywhere(tmp_path: Path) -> None:
         "retrieved": [{"document_id": EVIL, "text": EVIL}], "citations": [{"claim_id": EVIL, "span": EVIL}],
     }  # fmt: skip
     review = room.opened(tmp_path, rows=[*room.ROWS, evil])
-    review.cast("anna", EVIL, "ship", EVIL) if EVIL in review.agenda.rows else None
-    votes = review.tally().rows.get(EVIL)
-    row = discussed_row(review.meeting, review.meeting.by_id[EVIL], {"default": 0.8}, votes)
+    row = discussed_row(review.meeting, review.meeting.by_id[EVIL], {"default": 0.8}, None)
     pages = [
         discussed_html(row),
         table_html(views.borderline_table(review.meeting, "default", 0.75, 9)),
