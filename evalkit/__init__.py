@@ -9,9 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalkit.cases.labels import Label, read_labels
     from evalkit.cases.locate import locate
-    from evalkit.cases.read import BadLine, Case, read_cases
+    from evalkit.cases.read import Case, read_cases
     from evalkit.contract.faults import EvalkitError
     from evalkit.contract.judge import Judge
     from evalkit.contract.metric import Metric, attach, discrete_metric, numeric_metric, ranking_metric
@@ -19,22 +18,18 @@ if TYPE_CHECKING:
     from evalkit.contract.words import Outcome
     from evalkit.decisions.calibrate import calibrate
     from evalkit.decisions.compare import compare
-    from evalkit.decisions.counterfactual import counterfactual
     from evalkit.decisions.explain import explain
     from evalkit.decisions.gate import GateOptions, GateResult, gate
     from evalkit.decisions.policy import Policy, read_policy
-    from evalkit.decisions.triage import triage
     from evalkit.metrics.evidence_coverage import evidence_coverage
     from evalkit.mutate.front import kill_matrix
-    from evalkit.scoring.judge import run_judge
     from evalkit.scoring.load import load_metric
-    from evalkit.scoring.records import Ledger, Record
+    from evalkit.scoring.records import Record
     from evalkit.scoring.run import Run, open_run
     from evalkit.scoring.score import score_cases
     from evalkit.scoring.score_all import score_all
 
 _HOMES = {
-    "BadLine": "cases.read",
     "Case": "cases.read",
     "Contract": "contract.model",
     "EvalkitError": "contract.faults",
@@ -42,8 +37,6 @@ _HOMES = {
     "GateResult": "decisions.gate",
     "InvalidRow": "contract.model",
     "Judge": "contract.judge",
-    "Label": "cases.labels",
-    "Ledger": "scoring.records",
     "Metric": "contract.metric",
     "MetricResult": "contract.model",
     "Outcome": "contract.words",
@@ -53,7 +46,6 @@ _HOMES = {
     "attach": "contract.metric",
     "calibrate": "decisions.calibrate",
     "compare": "decisions.compare",
-    "counterfactual": "decisions.counterfactual",
     "discrete_metric": "contract.metric",
     "evidence_coverage": "metrics.evidence_coverage",
     "explain": "decisions.explain",
@@ -65,16 +57,12 @@ _HOMES = {
     "open_run": "scoring.run",
     "ranking_metric": "contract.metric",
     "read_cases": "cases.read",
-    "read_labels": "cases.labels",
     "read_policy": "decisions.policy",
-    "run_judge": "scoring.judge",
     "score_all": "scoring.score_all",
     "score_cases": "scoring.score",
-    "triage": "decisions.triage",
 }
 
 __all__ = [
-    "BadLine",
     "Case",
     "Contract",
     "EvalkitError",
@@ -82,8 +70,6 @@ __all__ = [
     "GateResult",
     "InvalidRow",
     "Judge",
-    "Label",
-    "Ledger",
     "Metric",
     "MetricResult",
     "Outcome",
@@ -93,7 +79,6 @@ __all__ = [
     "attach",
     "calibrate",
     "compare",
-    "counterfactual",
     "discrete_metric",
     "evidence_coverage",
     "explain",
@@ -105,12 +90,9 @@ __all__ = [
     "open_run",
     "ranking_metric",
     "read_cases",
-    "read_labels",
     "read_policy",
-    "run_judge",
     "score_all",
     "score_cases",
-    "triage",
 ]
 
 
