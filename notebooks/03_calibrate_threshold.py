@@ -48,7 +48,7 @@ import pandas as pd
 from IPython.display import display
 
 import evalkit.pages.notebooks as workbench
-from evalkit.pages import calibrate_frames, calibrate_text
+from evalkit.pages import calibrate_frames, calibrate_verdict
 from evalkit.pages.calibrate_chart import error_chart
 from evalkit.pages.notebooks import calibrating
 
@@ -139,7 +139,7 @@ calibrate_frames.verdict_frame(certified).head(15)
 
 # %%
 for name, part in certified.slices.items():
-    print(name, *calibrate_text.verdict(certified, part), sep="\n    ")
+    print(name, *calibrate_verdict.verdict(certified, part), sep="\n    ")
 
 # %% [markdown]
 # ## The number, a second way

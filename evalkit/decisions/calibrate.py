@@ -66,6 +66,7 @@ class SliceCalibration:
     table: tuple[Threshold, ...]
     denominators: Mapping[int, int]
     warnings: tuple[str, ...]
+    is_discrete: bool = False
     held_out: HeldOutSlice | None = None
     is_described_only: bool = False
     """The table is over rows that were not drawn at random, because there are no others."""
@@ -106,6 +107,14 @@ class SliceCalibration:
         """Return the line of the table to look at first: the certified threshold, else the strictest."""
         lines = [line for line in self.table if line.threshold == self.candidate]
         return next(iter(lines or self.table), None)
+
+    def mistakes(self, *, is_bad: bool) -> list[str]:
+        """Name the rows on which score and label part at the shown threshold: bad ones that pass, or good that fail."""
+        line = self.shown()
+        if line is None:
+            return []
+        wrong = (row for row in self.rows if row.is_bad is is_bad)
+        return [row.case_id for row in wrong if is_pass(row.value, line.threshold, self.sweep.better) is is_bad]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +246,7 @@ def _slice(pairing: Pairing, sample: Sample, family: Family, options: CalibrateO
         ),
         denominators=denominators,
         warnings=tuple(wrong_tool_warnings(rows, found, is_discrete=pairing.is_discrete)),
+        is_discrete=pairing.is_discrete,
         is_described_only=bool(rows) and not sample.rows,
     )
 

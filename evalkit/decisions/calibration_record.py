@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from evalkit.cases.labels import LabelFile
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
 from evalkit.decisions.held_out import HeldOutSlice
-from evalkit.decisions.sample import Sample
 from evalkit.decisions.thresholds import is_pass
 from evalkit.decisions.weighting import weighted_rates
 
@@ -72,7 +71,7 @@ def _slice_facts(part: SliceCalibration) -> dict[str, Any]:
         "labels": dict(part.fates),
         "partitions": dict(part.partitions),
         "left_out": dict(part.sample.left_out),
-        "targeted": _targeted(part.sample),
+        "targeted": _targeted(part),
         "described_only": part.is_described_only,
         "synthetic": part.sample.is_synthetic,
         "denominators": {str(k): n for k, n in part.denominators.items()},
@@ -86,28 +85,23 @@ def _slice_facts(part: SliceCalibration) -> dict[str, Any]:
         "bound": part.certificate.bound,
         "refusals": list(part.refusals),
         "warnings": list(part.warnings),
-        "false_pass_cases": _cases(part, is_bad=True),
-        "false_fail_cases": _cases(part, is_bad=False),
+        "false_pass_cases": part.mistakes(is_bad=True),
+        "false_fail_cases": part.mistakes(is_bad=False),
         "weighted": _weighted(part),
         "held_out": _held_out_facts(part.held_out) if part.held_out else None,
     }
 
 
-def _targeted(sample: Sample) -> dict[str, int]:
-    bad = sum(row.is_bad is True for row in sample.targeted)
-    return {"n": len(sample.targeted), "n_fail_labels": bad, "n_pass_labels": len(sample.targeted) - bad}
-
-
-def _cases(part: SliceCalibration, *, is_bad: bool) -> list[str]:
-    """Name the rows on which score and label part at the shown threshold."""
-    line = part.shown()
-    if line is None:
-        return []
-    return [
-        row.case_id
-        for row in part.rows
-        if row.is_bad is is_bad and is_pass(row.value, line.threshold, part.sweep.better) is is_bad
-    ]
+def _targeted(part: SliceCalibration) -> dict[str, int | None]:
+    """Count the labels that were not drawn at random, and their errors at the shown threshold."""
+    rows, line = part.sample.targeted, part.shown()
+    bad = [row for row in rows if row.is_bad]
+    wrong: dict[str, int | None] = {"false_pass": None, "false_fail": None}
+    if line is not None:
+        passing = [row for row in rows if is_pass(row.value, line.threshold, part.sweep.better)]
+        false_pass = sum(row.is_bad is True for row in passing)
+        wrong = {"false_pass": false_pass, "false_fail": len(rows) - len(bad) - (len(passing) - false_pass)}
+    return {"n": len(rows), "n_fail_labels": len(bad), "n_pass_labels": len(rows) - len(bad), **wrong}
 
 
 def _weighted(part: SliceCalibration) -> dict[str, Any] | None:

@@ -11,7 +11,8 @@ from typing import Any
 from evalkit.contract import Metric, Outcome, sha256_of
 from evalkit.decisions.baseline import Baseline, Compared, read_baseline
 from evalkit.decisions.blockers import Blocker
-from evalkit.decisions.fitness import expiry_warnings, unfit
+from evalkit.decisions.doubts import policy_doubts
+from evalkit.decisions.fitness import unfit
 from evalkit.decisions.gate_source import GateSource
 from evalkit.decisions.labelled import Labelled, judge_labels
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
@@ -146,7 +147,8 @@ def gate(
         labelled, against_labels = judge_labels(usable, streamed, options.labels)
         blockers += against_labels
     blockers += _wrong_revision(streamed.ledger, options.require_revision)
-    warnings = [*streamed.findings, *(expiry_warnings(usable, as_of) if usable else []), *excused.warnings]
+    doubts = policy_doubts(usable, metric, streamed.ledger, as_of) if usable else []
+    warnings = [*streamed.findings, *source.doubts(options.feeds), *doubts, *excused.warnings]
     return GateResult(
         metric=metric,
         policy_file=policy_file,

@@ -75,6 +75,15 @@ class GateSource:
                 "score the cases again with this metric",
             )
 
+    def doubts(self, feeds: Mapping[str, str]) -> Iterator[str]:
+        """Yield what an earlier run makes doubtful: a metric that was edited since, options that come too late."""
+        if self.run is None:
+            return
+        if self.run.manifest["metric"].get("fingerprint") != self.metric.fingerprint:
+            yield f"the run was scored by another source of {self.metric.name} than the one given: its values stand"
+        if feeds:
+            yield f"--input is ignored: the run's rows are scored already ({', '.join(sorted(feeds))})"
+
     def stream(
         self,
         judgement: Judgement | None,

@@ -39,7 +39,7 @@ class Threshold(NamedTuple):
     false_fail: int
     """Rows labelled pass that do not."""
     false_pass_interval: Interval | None
-    """Of the share of bad rows that pass; ``None`` without a bad row."""
+    """Of the share of bad rows that pass; ``None`` for fewer than two bad rows."""
     false_fail_interval: Interval | None
     bad_among_passes: float | None
     """Share of the passes that are bad; ``None`` where nothing passes."""
@@ -186,10 +186,10 @@ def threshold_table(
                 n_pass=found.n_pass,
                 false_pass=errors,
                 false_fail=int(found.false_fails[i]),
-                false_pass_interval=_interval(bad, place, confidence),
-                false_fail_interval=_interval(good, place, confidence),
+                false_pass_interval=_interval(bad, place, found.n_fail, confidence),
+                false_fail_interval=_interval(good, place, found.n_pass, confidence),
                 bad_among_passes=errors / passes if passes else None,
-                bad_among_passes_interval=_interval(among, place, confidence),
+                bad_among_passes_interval=_interval(among, place, passes, confidence),
                 passes=passes,
                 p_value=certificate.p_values[i] if is_drawn else None,
                 bound=upper_bound(errors, found.n_fail, certificate.level) if is_drawn else None,
@@ -213,9 +213,9 @@ def _spread(n: int, kept: int) -> list[int]:
     return sorted(chosen | {i for i in (kept, kept + 1) if 0 <= i < n})
 
 
-def _interval(bounds: Bounds, place: int, confidence: float) -> Interval | None:
-    low, high = float(bounds.low[place]), float(bounds.high[place])
-    return None if np.isnan(low) else Interval(low, high, confidence)
+def _interval(bounds: Bounds, place: int, n: int, confidence: float) -> Interval | None:
+    """Return one interval; one row has none, since it says nothing about how much rows differ."""
+    return Interval(float(bounds.low[place]), float(bounds.high[place]), confidence) if n > 1 else None
 
 
 def _meaning(threshold: float, denominators: Iterable[int], better: Better, *, is_discrete: bool) -> str:

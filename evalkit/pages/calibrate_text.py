@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalkit.cases.shape import PARTITIONS
+from evalkit.contract import example_list
 from evalkit.contract.words import STATES
 from evalkit.decisions.agreement import Kappa
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
 from evalkit.decisions.pairing import FATES
-from evalkit.decisions.thresholds import Threshold
+from evalkit.decisions.thresholds import Threshold, is_pass
+from evalkit.pages.calibrate_verdict import percent, verdict
 from evalkit.pages.plain import plain, shown
 
-__all__ = ["calibration_screen", "percent", "slice_lines", "verdict"]
+__all__ = ["calibration_screen", "slice_lines"]
 
 WIDTH = 80
 _MOST_LINES = 12
@@ -47,21 +50,6 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [first]
 
 
-def percent(share: float | None) -> str:
-    """Write a share in per cent, without rounding it to none or all.
-
-    >>> percent(0.24), percent(0.0004), percent(0.9996), percent(None)
-    ('24 %', '0.04 %', '99.96 %', 'not defined')
-    """
-    if share is None:
-        return "not defined"
-    for digits in range(5):
-        text = f"{100 * share:.{digits}f}"
-        if (float(text) in (0.0, 100.0)) == (share in (0.0, 1.0)):
-            return f"{text} %"
-    return f"{100 * share:.2g} %"
-
-
 def _head(found: Calibration) -> str:
     options = found.options
     lines = _wrapped(
@@ -93,12 +81,29 @@ def slice_lines(found: Calibration, part: SliceCalibration) -> Iterator[str]:
         yield from _wrapped(f"at {shown(line.threshold)}: {line.words()}", "", "  ")
     elif line is not None:
         yield from _wrapped(line.words(), "", "  ")
+    yield from _named_cases(part)
     if part.auroc is not None and not found.pairing.is_discrete:
         yield f"a good answer scores better than a bad one in {percent(part.auroc)} of pairs (AUROC)"
     for warning in part.warnings:
         yield from _wrapped(f"warning: {plain(warning)}", "", "  ")
     for sentence in verdict(found, part):
         yield from _wrapped(plain(sentence), "", "  ")
+
+
+def _named_cases(part: SliceCalibration) -> Iterator[str]:
+    """Name the rows to read: where score and label part, and those just inside and just outside."""
+    line = part.shown()
+    if line is None:
+        return
+    groups = {
+        "bad that pass": part.mistakes(is_bad=True),
+        "good that fail": part.mistakes(is_bad=False),
+        "just inside": list(line.just_inside),
+        "just outside": list(line.just_outside),
+    }
+    for words, case_ids in groups.items():
+        if case_ids and not (part.is_discrete and words.startswith("just")):
+            yield from _wrapped(plain(f"{words}: {example_list(case_ids)}"), "", "  ")
 
 
 def _counts(found: Calibration, part: SliceCalibration) -> Iterator[str]:
@@ -123,13 +128,22 @@ def _counts(found: Calibration, part: SliceCalibration) -> Iterator[str]:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sample.left_out.items())
         yield from _wrapped(plain(reasons), "not     ", " " * 8)
     if sample.targeted:
-        bad = sum(row.is_bad is True for row in sample.targeted)
-        yield from _wrapped(
-            f"{len(sample.targeted)} labels that were not drawn at random, {bad} of them fail: they describe their "
-            "own rows and certify nothing",
-            "apart   ",
-            " " * 8,
-        )
+        yield from _wrapped(_apart(part), "apart   ", " " * 8)
+
+
+def _apart(part: SliceCalibration) -> str:
+    rows, line = part.sample.targeted, part.shown()
+    bad = sum(row.is_bad is True for row in rows)
+    text = (
+        f"{len(rows)} labels that were not drawn at random, {bad} of them fail: they describe their own rows and "
+        "certify nothing"
+    )
+    if line is None or part.is_described_only:
+        return text
+    passing = [row for row in rows if is_pass(row.value, line.threshold, part.sweep.better)]
+    passing_bad = sum(row.is_bad is True for row in passing)
+    at = f"at {shown(line.threshold)}, " if not part.is_discrete else ""
+    return f"{text}; {at}{passing_bad} of {bad} bad and {len(passing) - passing_bad} of {len(rows) - bad} good pass"
 
 
 def _table(part: SliceCalibration, is_discrete: bool) -> Iterator[str]:
@@ -159,8 +173,9 @@ def _table(part: SliceCalibration, is_discrete: bool) -> Iterator[str]:
 
 def _cell(k: int, n: int, interval: Sequence[float] | None) -> str:
     if interval is None:
-        return "not defined"
-    return f"{k} of {n} ({100 * interval[0]:.0f}-{100 * interval[1]:.0f} %)"
+        return f"{k} of {n} (no interval)" if n else "not defined"
+    low, high = math.floor(100 * interval[0]), math.ceil(100 * interval[1])  # outwards: a range never looks narrower
+    return f"{k} of {n} ({low}-{high} %)"
 
 
 def _some(part: SliceCalibration) -> list[Threshold]:
@@ -172,75 +187,6 @@ def _some(part: SliceCalibration) -> list[Threshold]:
     at = part.table.index(line) if (line := part.shown()) in part.table else 0
     chosen |= {i for i in (at - 1, at, at + 1) if 0 <= i < n}
     return [part.table[i] for i in sorted(chosen)]
-
-
-def verdict(found: Calibration, part: SliceCalibration) -> Iterator[str]:
-    """Yield what is certified, or what is missing and what the labels do support."""
-    risk, confidence = found.options.max_false_pass, found.options.confidence
-    sure = f"with {percent(confidence)} confidence"
-    if part.refusals:
-        yield from (f"CANNOT CERTIFY: {reason}" for reason in part.refusals)
-        return
-    if part.certified is not None:
-        yield f"CERTIFIED {_at(found, part.certified)}: {sure}, at most {percent(risk)} of bad answers pass"
-    else:
-        needed = part.labels_needed
-        of = " on held-out rows" if part.held_out and part.candidate is not None else ""
-        yield (
-            f"CANNOT CERTIFY: {needed} more labelled fails needed{of}, none of which may pass{_strictest(found, part)}"
-            f"{_about(part, needed)}"
-        )
-    yield from _held_out(found, part)
-    if part.certified is None and not part.is_described_only:
-        yield _support(found, part, sure)
-
-
-def _at(found: Calibration, threshold: float) -> str:
-    return "as it passes" if found.pairing.is_discrete else f"at {shown(threshold)}"
-
-
-def _strictest(found: Calibration, part: SliceCalibration) -> str:
-    strictest = part.certificate.strictest
-    return "" if found.pairing.is_discrete or strictest is None else f" at {shown(strictest)}"
-
-
-def _about(part: SliceCalibration, needed: int) -> str:
-    sample = part.held_out.sample if part.held_out and part.candidate is not None else part.sample
-    if not sample.n_fail:
-        return ""
-    cases = -(-needed * len(sample.rows) // sample.n_fail)
-    return f"; as {sample.n_fail} of {len(sample.rows)} labels are fails, about {cases} more random labels"
-
-
-def _held_out(found: Calibration, part: SliceCalibration) -> Iterator[str]:
-    held = part.held_out
-    if held is None:
-        waiting = part.partitions.get("held_out", 0)
-        if found.partition and waiting and part.candidate is not None:
-            yield (
-                f"{waiting} held-out rows are unseen: --ledger or --policy-out certifies on them, once, and records it"
-            )
-        return
-    if held.certificate is None:
-        if part.candidate is not None:
-            n, fails = len(held.sample.rows), held.sample.n_fail
-            yield f"the {n} labelled held-out rows stayed unseen: too few fails ({fails}) to certify anything"
-        return
-    errors = f"{held.threshold.false_pass if held.threshold else 0} of {held.sample.n_fail} held-out fails pass"
-    chosen = f"chosen {_at(found, held.candidate)} on calibration rows; " if held.candidate is not None else ""
-    moved = held.certified is not None and held.certified != held.candidate
-    yield chosen + errors + ("; only this stricter threshold holds there" if moved else "")
-
-
-def _support(found: Calibration, part: SliceCalibration, sure: str) -> str:
-    held = part.held_out
-    certificate = held.certificate if held and held.certificate else part.certificate
-    if certificate.bound is None:
-        return "what these labels support: nothing about bad answers, none is labelled"
-    return (
-        f"what these labels support: {sure}, at most {percent(certificate.bound)} of bad answers pass"
-        f"{_strictest(found, part)} ({certificate.strictest_errors} of {certificate.n_fail} did)"
-    )
 
 
 def _overall(found: Calibration) -> Iterator[str]:

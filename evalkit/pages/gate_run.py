@@ -16,9 +16,11 @@ import orjson
 
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.outcome_file import facts_of
+from evalkit.decisions.wrong_tool_rows import SAMPLE, advise_in_words
 from evalkit.pages.progress import counting
 from evalkit.pages.publish import publish_gate
 from evalkit.scoring.load import load_metric
+from evalkit.scoring.records import Record
 from evalkit.scoring.run import RunWriter, new_run_id, write_whole
 from evalkit.scoring.stream import RecordSink
 
@@ -57,7 +59,8 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
     with contextlib.ExitStack() as stack:
         writer = stack.enter_context(RunWriter(outputs.run)) if outputs.run else None
         printer = _RowPrinter() if outputs.format == "jsonl" else None
-        sinks = [sink for sink in (writer, printer) if sink is not None]
+        sample = _FirstRows(SAMPLE)
+        sinks = [sink for sink in (writer, printer, sample) if sink is not None]
         on_rows = stack.enter_context(counting("rows judged"))
         stack.enter_context(contextlib.redirect_stdout(sys.stderr))
         if printer:
@@ -66,6 +69,7 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
         result = gate(metric, cases, policy, options=chosen, sink=_Both(sinks))
         run_id = writer.run_id if writer else new_run_id()
         facts = facts_of(result, run_id=run_id, command=f"gate {metric.name}", parameters=parameters)
+        facts["warnings"] += advise_in_words(metric, sample.records())
         if writer:
             publish_gate(result, writer, facts)
     _leave(facts, outputs)
@@ -146,6 +150,24 @@ class _Both:
     def restart(self) -> None:
         for sink in self._sinks:
             sink.restart()
+
+
+class _FirstRows:
+    """Keeps the first records, for the checks that look at rows rather than counts."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lines: list[bytes] = []
+
+    def write(self, raw: bytes) -> None:
+        if len(self._lines) < self._most:
+            self._lines += raw.splitlines()[: self._most - len(self._lines)]
+
+    def restart(self) -> None:
+        self._lines.clear()
+
+    def records(self) -> Iterator[Record]:
+        return (Record.from_json(line, where="the rows just judged") for line in self._lines)
 
 
 class _RowPrinter:

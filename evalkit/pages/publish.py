@@ -12,6 +12,7 @@ import orjson
 from evalkit.cases.adapter_stamp import adapter_of
 from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.decisions.gate import GateResult
+from evalkit.decisions.wrong_tool_rows import advise_in_words
 from evalkit.scoring.records import Ledger
 from evalkit.scoring.run import Run, RunWriter, lock_hash
 from evalkit.scoring.score import Scorer
@@ -40,7 +41,7 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "policy_sha256": result.policy_file.sha256,
         "lock_sha256": result.lock_sha256,
         "as_of": result.as_of.isoformat(),
-        "findings": list(result.warnings),
+        "findings": list(facts["warnings"]),
         "judge": dict(result.judge) if result.judge else None,
     }
     manifest |= {"adapter": dict(result.adapter)} if result.adapter else {}
@@ -48,7 +49,7 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2),
         "summary.md": render_summary(facts),
     }
-    return _finish(writer, manifest, facts, extra)
+    return _finish(writer, writer.close_records(), manifest, facts, extra)
 
 
 def score_to_run(
@@ -66,8 +67,7 @@ def score_to_run(
     scorer = Scorer(metric, feeds)
     with RunWriter(folder) as writer:
         streamed = stream_cases(cases, scorer, None, writer, on_rows=on_rows)
-        run = _finish(writer, _scored_manifest(metric, cases, streamed), None, {})
-    return Scored(run, streamed.ledger, streamed.findings)
+        return _scored(metric, cases, writer, streamed)
 
 
 def score_to_runs(
@@ -90,9 +90,16 @@ def score_to_runs(
         writers = [stack.enter_context(RunWriter(folder / metric.name)) for metric in metrics]
         results = stream_all(metrics, cases, writers, feeds=feeds, on_rows=on_rows)
         for metric, writer, streamed in zip(metrics, writers, results, strict=True):
-            run = _finish(writer, _scored_manifest(metric, cases, streamed), None, {})
-            scored[metric.name] = Scored(run, streamed.ledger, streamed.findings)
+            scored[metric.name] = _scored(metric, cases, writer, streamed)
     return scored
+
+
+def _scored(metric: Metric, cases: Path, writer: RunWriter, streamed: Streamed) -> Scored:
+    records_sha256 = writer.close_records()
+    records = Run(writer.folder, {}).records()
+    streamed = streamed._replace(findings=[*streamed.findings, *advise_in_words(metric, records)])
+    run = _finish(writer, records_sha256, _scored_manifest(metric, cases, streamed), None, {})
+    return Scored(run, streamed.ledger, streamed.findings)
 
 
 def _scored_manifest(metric: Metric, cases: Path, streamed: Streamed) -> dict[str, Any]:
@@ -110,11 +117,15 @@ def _scored_manifest(metric: Metric, cases: Path, streamed: Streamed) -> dict[st
 
 
 def _finish(
-    writer: RunWriter, manifest: dict[str, Any], facts: dict[str, Any] | None, extra: Mapping[str, bytes | str]
+    writer: RunWriter,
+    records_sha256: str,
+    manifest: dict[str, Any],
+    facts: dict[str, Any] | None,
+    extra: Mapping[str, bytes | str],
 ) -> Run:
     from evalkit.pages.report import render_report
 
-    manifest["records_sha256"] = writer.close_records()
+    manifest["records_sha256"] = records_sha256
     for name, content in extra.items():
         writer.add(name, content)
     # The report reads the records back; the manifest that makes the folder a run is still written last.

@@ -40,7 +40,7 @@ def test_rows_that_one_side_has_no_limits_for_are_counted_apart() -> None:
     assert (found.compared, found.undecided) == (0, 1)
 
 
-def test_a_threshold_out_of_range_or_on_labels_is_refused() -> None:
+def test_j02_a_threshold_out_of_range_or_on_labels_is_refused() -> None:
     with pytest.raises(EvalkitError, match=r"the threshold 3.0 lies outside the range of share, 0.0 to 1.0"):
         threshold_rule(SHARE, 3.0)
     with pytest.raises(EvalkitError, match="word gives discrete values: it has no threshold"):

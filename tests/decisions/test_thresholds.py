@@ -44,6 +44,15 @@ def test_rates_over_nothing_are_not_defined() -> None:
     assert table_of(()) == ()
 
 
+def test_j05_one_row_has_a_rate_and_no_interval() -> None:
+    line = table_of(rows_of([(1.0, "fail"), (1.0, "pass")]))[0]
+    assert (line.false_pass_rate, line.false_pass_interval, line.false_fail_interval) == (1.0, None, None)
+    # 18 of 20 at 95 %: 0.683 to 0.988, the exact interval
+    line = table_of(rows_of([(1.0, "fail")] * 18 + [(0.0, "fail")] * 2))[0]
+    assert line.false_pass_interval is not None
+    assert (round(line.false_pass_interval.low, 3), round(line.false_pass_interval.high, 3)) == (0.683, 0.988)
+
+
 def test_a_threshold_shows_the_cases_just_inside_and_just_outside() -> None:
     line = table_of(rows_of([(0.9, "pass"), (0.8, "pass"), (0.5, "fail"), (0.4, "fail")]))[1]
     assert (line.threshold, line.beyond) == (0.8, 0.5)
@@ -93,7 +102,7 @@ def test_many_distinct_values_are_thinned_and_the_certified_one_is_kept() -> Non
 
 
 def test_facts_are_plain_json_values() -> None:
-    facts = table_of(rows_of([(0.5, "fail"), (1.0, "pass")]))[0].facts()
+    facts = table_of(rows_of([(0.5, "fail"), (0.4, "fail"), (1.0, "pass")]))[0].facts()
     for key in ("threshold", "meaning", "false_pass", "false_fail", "bad_among_passes"):
         assert key in facts
     assert facts["false_pass_interval"][0] == 0.0

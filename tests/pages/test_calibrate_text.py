@@ -6,7 +6,8 @@ import pytest
 from labelled_rows import SHARE, label, record, separable, world
 
 from evalkit.decisions.calibrate import CalibrateOptions, calibrate
-from evalkit.pages.calibrate_text import calibration_screen, percent
+from evalkit.pages.calibrate_text import calibration_screen
+from evalkit.pages.calibrate_verdict import percent
 
 EASY = CalibrateOptions(max_false_pass=0.2, confidence=0.9)
 

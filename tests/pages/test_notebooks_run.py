@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalkit.contract import EvalkitError, Outcome
+from evalkit.pages.notebooks import sources
 from evalkit.pages.notebooks.command import NotebookOptions, NotebooksDone, run_notebooks
 from evalkit.pages.notebooks.shown import notebooks_facts, notebooks_junit, notebooks_screen
 from evalkit.pages.notebooks.verdict import Verdict
@@ -238,6 +239,7 @@ def test_what_cannot_be_asked_for_is_refused_before_anything_runs(
 
 def test_a_folder_without_notebooks_says_what_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sources, "project_folder", lambda *_: None)
     with pytest.raises(EvalkitError, match=r"no folder above holds notebooks/NN_name\.py beside fixtures/"):
         run_notebooks([], NotebookOptions())
 

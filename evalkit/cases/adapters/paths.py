@@ -13,7 +13,7 @@ __all__ = ["EACH", "Looked", "Step", "head_of", "look_up", "parse_path"]
 
 Step = str | int
 EACH: Step = "[*]"
-"""The step that goes into every item of a list; no key can be spelt like it without quotes."""
+"""The step that goes into every item of a list, or every value of an object; no bare key is spelt like it."""
 
 _STEP = re.compile(
     r"""(?:^|\.)(?P<key>[^.\[\]"]+)          # key, .key
@@ -119,11 +119,11 @@ def _follow(value: Any, steps: tuple[Step, ...], at: int) -> Looked:
 def _each(value: Any, steps: tuple[Step, ...], at: int) -> Looked:
     if value is None:
         return Looked(None, True)
-    if not isinstance(value, list):
+    if not isinstance(value, list | Mapping):
         return _broken(steps, at, value, "a list")
     rest = at + 1
     items: list[Any] = []
-    for item in value:
+    for item in value.values() if isinstance(value, Mapping) else value:
         found = _follow(item, steps, rest)
         if EACH in steps[rest:] and isinstance(found.value, list):
             items += found.value

@@ -38,11 +38,7 @@ class _Place:
         if self.decode not in (None, "json"):
             msg = f"decode must be 'json' or None; got {self.decode!r}"
             raise ValueError(msg)
-        if self.transform is not None and not getattr(self.transform, "__name__", "<").isidentifier():
-            msg = (
-                f"transform must be a function with a name; got {self.transform!r}: a lambda cannot be named in a case"
-            )
-            raise ValueError(msg)
+        _check_named(self.transform)
 
     def heads(self) -> Iterator[str]:
         """Yield the top-level keys that are looked at."""
@@ -53,10 +49,18 @@ class _Place:
         facts: dict[str, Any] = {"path": list(self.paths)}
         if self.decode:
             facts["decode"] = self.decode
-        if self.transform:
-            name = self.transform.__name__
-            facts["transform"] = {"name": name, "fingerprint": fingerprint_of(self.transform, name)}
-        return facts
+        return facts | ({"transform": _function_facts(self.transform)} if self.transform else {})
+
+
+def _check_named(function: Callable[[Any], Any] | None) -> None:
+    if function is not None and not getattr(function, "__name__", "<").isidentifier():
+        msg = f"a function with a name is expected; got {function!r}: a lambda cannot be named in a case"
+        raise ValueError(msg)
+
+
+def _function_facts(function: Callable[[Any], Any]) -> dict[str, str]:
+    name = function.__name__
+    return {"name": name, "fingerprint": fingerprint_of(function, name)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,8 @@ class PassagesAt(_Place):
     document_id: Paths = "document_id"
     revision: Paths = "revision"
     passage_id: Paths = "passage_id"
+    item: Callable[[Any], Any] | None = None
+    """A named function that takes an item apart, where its parts stand in one text: it gives back an object."""
     ids: Paths | None = None
     """A list beside it that holds the passages' ids, one for one, where the items themselves do not."""
     given: Paths | None = None
@@ -116,6 +122,7 @@ class PassagesAt(_Place):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_named(self.item)
         for part in (self.text, self.document_id, self.revision, self.passage_id):
             for path in (part,) if isinstance(part, str) else part:
                 parse_path(path)
@@ -123,7 +130,8 @@ class PassagesAt(_Place):
     def facts(self) -> dict[str, Any]:
         """Return the place as plain JSON values."""
         items = {name: getattr(self, name) for name in ("text", "document_id", "revision", "passage_id")}
-        given = {"given": list(self.given_at.paths)} if self.given_at else {}
+        given: dict[str, Any] = {"given": list(self.given_at.paths)} if self.given_at else {}
+        given |= {"item": _function_facts(self.item)} if self.item else {}
         given |= {"ids": list(self.ids_at.paths)} if self.ids_at else {}
         return super().facts() | {"items": {k: v if isinstance(v, str) else list(v) for k, v in items.items()}} | given
 

@@ -115,8 +115,7 @@ def read_passages(place: PassagesAt, data: Mapping[str, Any]) -> Read:
         passages = [p._replace(passage_id=_identity(i)) for p, i in zip(passages, ids.value, strict=True)]
     if place.given_at and isinstance((given := read_passages(place.given_at, data)).value, tuple):
         passages = list(identified(given.value, passages))
-    blank = [str(number) for number, passage in enumerate(passages, start=1) if not passage.text.strip()]
-    notes = (f"item {', '.join(blank)} is blank",) if blank else ()
+    notes = ("some passages are blank",) if any(not passage.text.strip() for passage in passages) else ()
     return _each_transformed(place, Read(tuple(passages), notes=notes))
 
 
@@ -138,6 +137,11 @@ def _each_transformed(place: PassagesAt, read: Read) -> Read:
 
 
 def _passage(place: PassagesAt, item: Any) -> Passage | str:
+    if place.item is not None:
+        try:
+            item = place.item(item)
+        except Exception as error:  # noqa: BLE001 - a user's function; its fault is the row's problem, with its name
+            return f"could not be taken apart: {place.item.__name__} raised {type(error).__name__}: {error}"[:300]
     if isinstance(item, str):
         return Passage(item)
     if not isinstance(item, Mapping):

@@ -17,7 +17,7 @@ from evalkit.decisions.policy_out import Approval, PolicyOut, write_policy
 from evalkit.decisions.sweep import sweep
 from evalkit.decisions.thresholds import is_pass, sweep_rows
 from evalkit.pages.calibrate_run import Loaded, load_all
-from evalkit.pages.calibrate_text import verdict
+from evalkit.pages.calibrate_verdict import verdict
 from evalkit.pages.notebooks.page import Conclusion, NotebookPage
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from evalkit.contract import Metric
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
+from evalkit.decisions.wrong_tool_rows import advise_in_words
 from evalkit.pages.plain import plain
 from evalkit.pages.row_view import reading_order, row_text, rows_frame
 from evalkit.pages.screen import gate_screen
@@ -70,7 +71,9 @@ class Judged(NamedTuple):
 
     def screen(self) -> str:
         """Return what ``evalkit gate`` prints about these rows."""
-        return gate_screen(facts_of(self.result, run_id="", command="", parameters={}))
+        facts = facts_of(self.result, run_id="", command="", parameters={})
+        facts["warnings"] += advise_in_words(self.result.metric, self.records)
+        return gate_screen(facts)
 
 
 class _Kept:

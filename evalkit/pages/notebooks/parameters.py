@@ -188,7 +188,7 @@ def declared_types(inputs: Sequence[str]) -> dict[str, str]:
 def injected_names(inputs: Sequence[str]) -> list[str]:
     r"""Return the names assigned by papermill's own cell, which it writes for any ``-p``, declared or not.
 
-    >>> injected_names(["limit: float = 0.8", "# Parameters\\ntreshold = 0.95\\n"])
+    >>> injected_names(["limit: float = 0.8", "# Parameters\ntreshold = 0.95\n"])
     ['treshold']
     """
     statements = [s for source in inputs if source.lstrip().startswith("# Parameters\n") for s in _statements(source)]

@@ -24,6 +24,7 @@ TRACE = {
         ("a.b[-1].d", 3),
         ("a.b[*].c", [1, 2, None]),  # the third item lacks c and keeps its place
         ("runs[*].docs[*].t", [1, 2, 3]),  # flat, however many lists there are
+        ("a[*]", [[{"c": 1}, {"c": 2}, {"d": 3}], None]),  # the values of an object, whatever their keys
         ('["k.x"].y', "dotted"),
         ("Trace ID", "id"),
         ("a.n", None),

@@ -106,7 +106,7 @@ def test_c09_null_absent_empty_and_blank_are_different_facts() -> None:
     assert read_passages(place, {}).absent == "contexts is absent"
     assert read_passages(place, {"contexts": []}).value == ()
     for blank in ([""], ["  "]):
-        assert read_passages(place, {"contexts": blank}).notes == ("item 1 is blank",)
+        assert read_passages(place, {"contexts": blank}).notes == ("some passages are blank",)
     assert read_passages(place, {"contexts": ["a", None]}).problem == "item 2 is null, neither a text nor an object"
 
 
@@ -145,3 +145,17 @@ def test_a_passage_without_text_names_the_item_and_the_key() -> None:
 def test_each_passage_is_transformed() -> None:
     read = read_passages(PassagesAt(path="docs", transform=upper), {"docs": [{"text": "a", "document_id": "A"}]})
     assert (read.value, read.raw, read.by) == ((Passage("A", "A"),), (Passage("a", "A"),), "upper")
+
+
+def take_apart(item: str) -> dict[str, str]:
+    source, text = item.split(": ", 1)
+    return {"document_id": source, "text": text}
+
+
+def test_an_item_whose_parts_stand_in_one_text_is_taken_apart_by_a_named_function() -> None:
+    place = PassagesAt(path="docs", item=take_apart)
+    assert read_passages(place, {"docs": ["fees: 5 euros"]}).value == (Passage("5 euros", "fees"),)
+    problem = read_passages(place, {"docs": ["no source"]}).problem
+    assert problem is not None
+    assert problem.startswith("item 1 could not be taken apart: take_apart raised ValueError")
+    assert place.facts()["item"]["name"] == "take_apart"
