@@ -1,4 +1,4 @@
-"""Recorded verdicts of a real judge through the whole path; skipped where the public data are not beside the project."""
+"""Recorded verdicts of a real judge through the whole path; skipped where the public data are not here."""
 
 from __future__ import annotations
 

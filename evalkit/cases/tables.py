@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -192,13 +193,15 @@ def _header(cells: list[str], path: Path) -> tuple[str, ...]:
 
 # --- writing --------------------------------------------------------------------------------------------------------
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> bytes:
     """Return a table that spreadsheets open as it is: with a byte order mark, and no cell that they would run.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front; `unguarded` takes it away again.
+    A text that a spreadsheet would take for a formula gets an apostrophe in front (plain numbers do not); `unguarded`
+    takes it away again, and gives every text back as it was.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\r\n")
@@ -209,7 +212,9 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> by
 
 
 def _guarded(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    # A text that looks guarded already is guarded once more, or its own apostrophe would be lost on the way back.
+    is_formula = cell.lstrip("'").startswith(_FORMULA) and not _PLAIN_NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def unguarded(cell: str) -> str:
@@ -218,4 +223,4 @@ def unguarded(cell: str) -> str:
     >>> unguarded("'=1+1"), unguarded("'tis")
     ('=1+1', "'tis")
     """
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA) else cell
+    return cell[1:] if cell[:1] == "'" and cell.lstrip("'").startswith(_FORMULA) else cell

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 import tempfile
 import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
@@ -24,10 +27,22 @@ for _room in _ROOMS:
 
 def main() -> None:
     """Run the command line; every fault ends with exit code 2 and a plain line."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its escape, not a crash
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_run())
+
+
+def _open_what_is_closed() -> None:
+    """Put the null device where a standard stream is closed: else the next file opened would take its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - lives as long as we
 
 
 def _run() -> int:
@@ -44,10 +59,10 @@ def _run() -> int:
 
         _say(f"evalkit: {plain(str(error))}")
         return int(Outcome.incomplete)
+    except OSError as error:
+        return _refused(error)
     except Exception as error:  # noqa: BLE001 - whatever else goes wrong is ours, and must not look like a quality failure
-        log = _log(traceback.format_exc())
-        _say(f"evalkit: a fault inside evalkit ({type(error).__name__}); nothing was decided. Details: {log}")
-        return int(Outcome.incomplete)
+        return _our_fault(error)
     if result == _SIGINT:
         return _interrupted()
     return _flushed(result if isinstance(result, int) else 0)
@@ -71,22 +86,53 @@ def _interrupted() -> int:
     return int(Outcome.incomplete)
 
 
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE)
+"""What the system refuses for want of space, rights or descriptors: nothing that a look at our code would mend."""
+
+
+def _refused(error: OSError) -> int:
+    if error.errno not in _REFUSALS:
+        return _our_fault(error)
+    where = f": {error.filename}" if error.filename else ""
+    _say(f"evalkit: the system refused a file ({error.strerror}{where}); nothing was decided; free space and run again")
+    return _closed_pipe()
+
+
+def _our_fault(error: Exception) -> int:
+    try:
+        details = f"Details: {_log(traceback.format_exc())}"
+    except OSError as full:
+        details = f"No details: {full.strerror}"
+    _say(f"evalkit: a fault inside evalkit ({type(error).__name__}); nothing was decided. {details}")
+    return int(Outcome.incomplete)
+
+
 def _flushed(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         return _closed_pipe(code)
+    except OSError as error:
+        return _refused(error)
     return code
 
 
 def _closed_pipe(code: int = int(Outcome.incomplete)) -> int:
     # The reader (`| head`) is gone: nothing more can be said there, and Python must not complain about it at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _silence(sys.stdout)
     return code
 
 
+def _silence(stream: TextIO) -> None:
+    with contextlib.suppress(OSError, ValueError):  # a stream that is no file (a test's) has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - the last words of a command
+    try:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - the last words of a command
+    except OSError:  # nobody can be told; the exit code still speaks
+        _silence(sys.stderr)
 
 
 def _log(text: str) -> str:

@@ -143,7 +143,7 @@ def gate(
     if usable:
         excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset(), as_of)
         blockers += [*unjudged(usable, streamed), *judge_rows(usable, streamed, excused)]
-        blockers += _without_baseline(usable, baseline)
+        blockers += [*_without_baseline(usable, baseline), *source.over_cost(usable)]
         labelled, against_labels = judge_labels(usable, streamed, options.labels)
         blockers += against_labels
     blockers += _wrong_revision(streamed.ledger, options.require_revision)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file
 from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import Subject
+from evalkit.decisions.policy import Policy
 from evalkit.scoring.run import Run, lock_hash, open_run
 from evalkit.scoring.score import Scorer
 from evalkit.scoring.stream import Judgement, RecordSink, Streamed, stream_cases, stream_records
@@ -73,6 +75,24 @@ class GateSource:
                 f"{found.get('contract_version')!r}; the metric given is {self.metric.name!r}, contract "
                 f"{self.metric.version!r}",
                 "score the cases again with this metric",
+            )
+
+    def over_cost(self, policy: Policy) -> Iterator[Blocker]:
+        """Yield what speaks against a judge's run whose cost the policy bounds: too much, or unknown."""
+        limit = policy.limits.cost
+        if limit is None or self.run is None or self.judge is None:
+            return
+        # What is charged includes calls in doubt: they may have been paid for.
+        spent = self.run.manifest.get("charged") or self.run.manifest.get("cost")
+        paid_calls = bool(self.run.manifest.get("calls"))
+        if (spent is None and paid_calls) or (spent is not None and Decimal(spent) > limit):
+            came = "nobody knows, for the run had no prices" if spent is None else f"{spent} {policy.limits.currency}"
+            yield Blocker(
+                "cost",
+                Outcome.incomplete,
+                "judge",
+                f"the policy allows {limit} {policy.limits.currency} for a run, and this one cost: {came}",
+                "raise the limit after review, or judge fewer rows",
             )
 
     def doubts(self, feeds: Mapping[str, str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -111,6 +112,8 @@ def render_ballot(agenda: Agenda, rows: Sequence[BlindRow]) -> str:
         .get_template("ballot.html")
         .render(
             rows=rows,
+            # As JSON in ASCII: what is made visible for people must come back as the id that it is.
+            keys={row.case_id: json.dumps(row.case_id) for row in rows},
             run_id=agenda.run_id,
             ballot_id=sha256_of(dict(agenda.rows))[7:23],
             css=Markup(css),  # noqa: S704 - a file of this package

@@ -91,6 +91,8 @@ def run_calibrate(spec: str, cases: Path, options: CalibrateOptions, files: Cali
     results = [_calibrate(loaded, options, version) for version in (rubrics if several else [None])]
     found = results[-1]
     notes = [*loaded.labels.findings, *_card_notes(found, files)]
+    if files.ledger and found.partition is None:
+        notes.append("the cases have no partitions, so there are no held-out rows and no look to record")
     written = _write(found, loaded, files, made_on) if files.policy_out else None
     notes += _written_notes(written, files) if written else []
     facts = calibration_facts(found) | {

@@ -66,6 +66,8 @@ def _about(part: SliceCalibration, needed: int) -> str:
 def _held_out(found: Calibration, part: SliceCalibration) -> Iterator[str]:
     held = part.held_out
     if held is None:
+        if part.candidate is not None:
+            yield "it holds if metric and rubric were finished before these labels were looked at"
         waiting = part.partitions.get("held_out", 0)
         if found.partition and waiting and part.candidate is not None:
             yield (

@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import secrets
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -91,6 +92,7 @@ class RunWriter:
         self.folder = folder
         self.run_id = new_run_id()
         self.started = datetime.now(UTC)
+        self._clock = time.monotonic()  # the wall clock may be set back meanwhile
         if folder.exists():
             raise self._taken()
         self._part = folder / "records.jsonl.part"
@@ -153,9 +155,8 @@ class RunWriter:
 
     def finish(self, manifest: dict[str, Any]) -> Run:
         """Write the manifest, which makes the folder a run."""
-        now = datetime.now(UTC)
         head = {"schema": SCHEMA, "run_id": self.run_id, **installed_versions()}
-        tail = {"started": self.started.isoformat(), "seconds": round((now - self.started).total_seconds(), 3)}
+        tail = {"started": self.started.isoformat(), "seconds": round(time.monotonic() - self._clock, 3)}
         raw = orjson.dumps(head | manifest | tail, option=orjson.OPT_INDENT_2)
         self.add("manifest.json", raw)
         return Run(self.folder, orjson.loads(raw))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
+import threading
+import time
 from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +18,7 @@ import orjson
 from evalkit.cases.identity import IdIndex, Resolved, resolve_ids
 from evalkit.cases.lines import Block, Line, lines_of, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING, LineReader
+from evalkit.contract import EvalkitError
 from evalkit.scoring.records import Diagnosis, Ledger, Record, Ruling, is_knife_edge
 from evalkit.scoring.score import Scorer
 
@@ -281,18 +286,32 @@ def _run_job(block: Block) -> Part:
     return _job(block)
 
 
+def _end_with(parent: int) -> None:
+    """Make this worker end when its parent does, and end quietly on Ctrl-C (the parent says what there is to say)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def watch() -> None:  # a worker whose parent was killed would wait for its next block for ever
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[Part]:
     if workers <= 1:
         yield from map(job, blocks)
         return
     import multiprocessing
     from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     global _job  # noqa: PLW0603 - how a forked worker inherits what cannot be pickled
     _job = job
     waiting: deque[Future[Part]] = deque()
     try:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        fork = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, fork, initializer=_end_with, initargs=(os.getpid(),)) as pool:
             for block in blocks:
                 waiting.append(pool.submit(_run_job, block))
                 # A short queue: enough to keep every worker busy, and no more of the file in memory than that.
@@ -300,5 +319,8 @@ def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        msg = "a worker process died before its rows were scored (killed, out of memory, or ended by the metric itself)"
+        raise EvalkitError(msg, do="free memory and run again into a new folder; nothing was decided") from error
     finally:
         _job = None

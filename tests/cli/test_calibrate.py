@@ -139,7 +139,7 @@ def test_spend_shows_what_is_left(policy: Path) -> None:
     done = calibrated(policy.parent, "--spend", "--ledger", "holdout.jsonl")
     assert done.code == 0
     assert "hold-out ledger: 1 looks" in done.out
-    assert "default: 45 labelled, 0 fresh, 1 looks (spent" in done.out
+    assert "default: 42 labelled, 0 fresh, 1 looks (spent" in done.out
     assert "multilingual: 10 labelled, 10 fresh, 0 looks (unspent)" in done.out
     assert calibrated(policy.parent, "--spend").code == 2
 

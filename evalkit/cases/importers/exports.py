@@ -115,6 +115,8 @@ def _records(document: Any, label_map: LabelMap) -> list[Any]:
     for path in label_map.records:
         if not path:
             return [document]
+        if path.startswith("[") and not isinstance(document, list):
+            continue  # the fields of one record are not records
         found = look_up(document, path)
         if isinstance(found.value, list) and any(item is not None for item in found.value):
             return [item for item in found.value if item is not None]

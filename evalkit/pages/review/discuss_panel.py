@@ -47,8 +47,10 @@ class DiscussPanel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no
             description="On each side", value=5, min=1, max=50, style={"description_width": "7em"},
             layout={"width": "12em"},
         )  # fmt: skip
-        self.rows = ipywidgets.Select(options=[], rows=8, layout={"width": "99%"})
-        self.rows.aria_label = "Rows around the threshold"
+        self.rows = ipywidgets.Select(
+            description="Rows around the threshold", options=[], rows=8, layout={"width": "99%", "height": "auto"}
+        )
+        self.rows.add_class("ek-stacked")
         self.caption = html()
         self.card = html()
         self.needs = dropdown("It needs", [(words, mark) for mark, words in MARK_WORDS.items()], "none", width="23em")

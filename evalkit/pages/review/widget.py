@@ -64,7 +64,6 @@ class ThresholdReview(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships
         self._room: _Room | None = None
         self.vote = VotePanel(review)
         self.mode_choice = ipywidgets.ToggleButtons(options=_MODES, value="vote", style={"button_width": "7em"})
-        self.mode_choice.aria_label = "Stage of the meeting"
         self.name = ipywidgets.Text(
             description="Your name", placeholder="a short id, such as r1", style={"description_width": "6em"}
         )

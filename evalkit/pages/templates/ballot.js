@@ -8,9 +8,10 @@
   let answers = {};
   let canSave = true;
 
+  const caseOf = (ask) => JSON.parse(ask.dataset.case);
   const newId = () =>
     [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const voted = () => asks.filter((ask) => answers[ask.dataset.case]).length;
+  const voted = () => asks.filter((ask) => answers[caseOf(ask)]).length;
 
   const say = (text, isWrong) => {
     status.textContent = text;
@@ -40,7 +41,7 @@
       canSave = false;
     }
     for (const ask of asks) {
-      const answer = answers[ask.dataset.case];
+      const answer = answers[caseOf(ask)];
       ask.querySelector("textarea").value = answer ? answer.note : "";
       for (const radio of ask.querySelectorAll("input")) radio.checked = Boolean(answer) && radio.value === answer.vote;
     }
@@ -53,7 +54,7 @@
       if (chosen) {
         // A changed mind is a new act: whoever collects both files keeps the later one.
         const note = ask.querySelector("textarea").value.trim();
-        answers[ask.dataset.case] = { vote: chosen.value, note, at: new Date().toISOString(), id: newId() };
+        answers[caseOf(ask)] = { vote: chosen.value, note, at: new Date().toISOString(), id: newId() };
       }
       save();
     });
@@ -73,10 +74,10 @@
   });
 
   const lines = (reviewer) =>
-    asks.filter((ask) => answers[ask.dataset.case]).map((ask) => {
-      const { vote, note, at, id } = answers[ask.dataset.case];
+    asks.filter((ask) => answers[caseOf(ask)]).map((ask) => {
+      const { vote, note, at, id } = answers[caseOf(ask)];
       const entry = {
-        entry_id: id, kind: "vote", reviewer, at, run_id: body.dataset.run, case_id: ask.dataset.case,
+        entry_id: id, kind: "vote", reviewer, at, run_id: body.dataset.run, case_id: caseOf(ask),
         seen_hash: ask.dataset.seen, vote, source: "ballot",
       };
       if (note) entry.note = note;

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from evalkit.contract.judge import Judge
-from evalkit.scoring.judging.attempt import IN_DOUBT, Attempt, ProviderFault
+from evalkit.scoring.judging.attempt import Attempt, ProviderFault
 from evalkit.scoring.judging.budget import Budget, Price
 from evalkit.scoring.judging.kept import Kept
 from evalkit.scoring.judging.redacting import redacted_text
@@ -85,7 +85,8 @@ class Asker:
             if isinstance(call, Kept):
                 self.budget.made -= 1
                 return Asked(call, None, call.attempts)  # another process paid for it in the meantime
-            charge = most  # until the call is known to have cost less
+            # Until it is known to have cost less. An interrupt leaves the call open in the store, and so in doubt.
+            charge = most
             sent = await self._send(call, request)
             charge = sent.charge
             if sent.reply is None:
@@ -135,10 +136,6 @@ class Asker:
             cost = None if fault.may_cost else "0"
             message = redacted_text(contract, fault.message)
             return _Sent(None, fault, attempt(fault.status, fault.kind, message, cost=cost), charge)
-        except BaseException:  # interrupted under way: whether the call is paid for is not known
-            gone = attempt(None, IN_DOUBT, "interrupted before an answer was recorded")
-            self.store.end(call, request.key, gone, charge=call.reserved)
-            raise
         content, refusal = redacted_text(contract, reply.content), redacted_text(contract, reply.refusal)
         price = self.price.of(reply.usage) if self.price else None
         done = attempt(200, None, None, usage=reply.usage, cost=None if price is None else str(price))
