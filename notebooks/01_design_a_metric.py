@@ -70,7 +70,7 @@ pd.Series(example.inputs, name=example.title).to_frame()
 # The value alone says *two thirds*. The reason names what is missing, and the detail says it again for programs.
 
 # %%
-measured.score(**example.inputs) if example.inputs else example.title
+workbench.worked_result(judged, example)
 
 # %% [markdown]
 # ## The rows, and what became of each

@@ -87,7 +87,7 @@ def draw(case_ids: Iterable[str], n: int, rng: random.Random) -> list[str]:
     """Draw a sample in one pass, each trace with the same chance; in the order of the file.
 
     >>> draw(["a", "b", "c", "d"], 2, random.Random(1))
-    ['a', 'd']
+    ['b', 'd']
     """
     kept: list[tuple[int, str]] = []
     for position, case_id in enumerate(case_ids):

@@ -170,11 +170,23 @@ def _wrong_basis(file: PolicyFile, policy: Policy) -> Iterator[Blocker]:
         )
     known = record.get("slices")
     for name, limits in policy.slices.items():
-        if limits.decide == "policy" and (not isinstance(known, Mapping) or name not in known):
-            yield _policy(
-                f"the calibration record does not cover slices.{name}",
-                f'calibrate that slice, or let people decide it: slices.{name}.decide = "review"',
-            )
+        if limits.decide == "policy":
+            yield from _uncertified(name, limits, known.get(name) if isinstance(known, Mapping) else None)
+
+
+def _uncertified(name: str, limits: SliceLimits, certified: object) -> Iterator[Blocker]:
+    do = f'calibrate that slice, or let people decide it: slices.{name}.decide = "review"'
+    if certified is None:
+        yield _policy(f"the calibration record does not cover slices.{name}", do)
+        return
+    threshold = certified.get("threshold") if isinstance(certified, Mapping) else None
+    if not isinstance(threshold, int | float):
+        return
+    # A stricter bound lets through no more than the certified one did; a laxer one was never certified.
+    is_laxer = limits.minimum is not None and limits.minimum < threshold
+    if is_laxer or (limits.maximum is not None and limits.maximum > threshold):
+        bound = limits.minimum if limits.minimum is not None else limits.maximum
+        yield _policy(f"slices.{name} is bound at {bound!r}, but its calibration certified {threshold!r}", do)
 
 
 def _calibration_record(folder: Path, wanted: str) -> Mapping[str, Any] | None:

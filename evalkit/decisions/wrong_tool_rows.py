@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evalkit.contract import Metric
+from evalkit.contract import Metric, example_list
 from evalkit.decisions.resolution import denominator_of
 from evalkit.scoring.records import Record
 
@@ -64,13 +64,15 @@ def advise_in_words(metric: Metric, records: Iterable[Record]) -> list[str]:
 
 
 def _sparse(_: Metric, rows: Sequence[Record]) -> Iterator[Advice]:
-    for name, n in sorted(Counter(row.slice for row in rows if row.blocking).items()):
-        if n < _FEWEST_IN_A_SLICE:
-            yield Advice(
-                "sparse",
-                f"slice {name!r} has {n} scored blocking rows, so each of them is {100 / n:.0f} % of what it says; "
-                f"bring at least {_FEWEST_IN_A_SLICE}",
-            )
+    counts = Counter(row.slice for row in rows if row.blocking)
+    few = {name: n for name, n in sorted(counts.items()) if n < _FEWEST_IN_A_SLICE}
+    if few:
+        shown = example_list([f"{name!r} {n}" for name, n in few.items()])
+        yield Advice(
+            "sparse",
+            f"{len(few)} of {len(counts)} slices have fewer than {_FEWEST_IN_A_SLICE} scored blocking rows ({shown}): "
+            "each row is a quarter or more of what its slice says",
+        )
 
 
 def _single_item(metric: Metric, rows: Sequence[Record]) -> Iterator[Advice]:

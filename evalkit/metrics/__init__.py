@@ -6,7 +6,15 @@ __all__ = ["BUILT_IN"]
 
 BUILT_IN = {
     "evidence_coverage": "evalkit.metrics.evidence_coverage:evidence_coverage",
+    "medical_accuracy": "evalkit.metrics.medical_judges:medical_accuracy",
     "medical_citation_accuracy": "evalkit.metrics.medical:medical_citation_accuracy",
+    "medical_clarity": "evalkit.metrics.medical_judges:medical_clarity",
+    "medical_completeness": "evalkit.metrics.medical_judges:medical_completeness",
+    "medical_limitations": "evalkit.metrics.medical_judges:medical_limitations",
+    "medical_professional_advice": "evalkit.metrics.medical_judges:medical_professional_advice",
+    "medical_risk_warnings": "evalkit.metrics.medical_judges:medical_risk_warnings",
+    "medical_safety": "evalkit.metrics.medical:medical_safety",
+    "patient_safety": "evalkit.metrics.medical_judges:patient_safety",
     "refund_answer": "evalkit.metrics.refund_answer:refund_answer",
     "refund_answer_review": "evalkit.metrics.refund_answer:refund_answer_review",
 }

@@ -149,14 +149,16 @@ class _Run:
     def finish(self, traces: Path) -> Audit:
         if self.previous is not None and self.first is not None:
             self.planter.plant(self.previous, self.first)
+        mutants = (
+            *self.planter.mutants(),
+            *file_mutants(self.sample, self.profile, self.options.file_checks),
+            *feed_mutants(self.feeds, self.metrics, self.options.feed_checks),
+        )
+        shown = [pair.happened.trace_id for pair in self.sample]
         matrix = KillMatrix(
             subject=f"{self.adapter.name} {self.adapter.revision}",
-            cases=tuple(pair.happened.trace_id for pair in self.sample),
-            mutants=(
-                *self.planter.mutants(),
-                *file_mutants(self.sample, self.profile, self.options.file_checks),
-                *feed_mutants(self.feeds, self.metrics, self.options.feed_checks),
-            ),
+            cases=tuple(dict.fromkeys([*shown, *(name for mutant in mutants for name in mutant.killed_by)])),
+            mutants=mutants,
             full=True,
             facts={"adapter_fingerprint": self.adapter.fingerprint},
         )

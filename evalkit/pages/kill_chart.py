@@ -9,9 +9,11 @@ from evalkit.pages.plain import plain
 
 __all__ = ["kill_chart"]
 
-_BY = ["value", "reason", "detail", "state", "decision", "outcome", "time", "memory", "death"]
+_BY = ["value", "reason", "detail", "state", "decision", "outcome", "check", "time", "memory", "death"]
 # Blue, ochre and red-brown stay apart for colour-blind readers, as in the other charts.
-_COLOURS = ["#0b57a4", "#b07a00", "#e0b85c", "#a32a00", "#6b2b8a", "#3d1452", "#8a929a", "#5b636a", "#2b3036"]
+_COLOURS = [
+    "#0b57a4", "#b07a00", "#e0b85c", "#a32a00", "#6b2b8a", "#3d1452", "#1d6b57", "#8a929a", "#5b636a", "#2b3036",
+]  # fmt: skip
 _CELL_WIDTH, _CELL_HEIGHT = 8, 12
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from datetime import date
@@ -12,6 +13,7 @@ from evalkit.contract import Contract, Metric, Outcome, discrete_metric, numeric
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import PROVISIONAL_DAYS, Subject, expiry_warnings, last_day, unfit
 from evalkit.decisions.policy import read_policy
+from evalkit.metrics.evidence_coverage import evidence_coverage
 
 TODAY = date(2026, 12, 1)
 SUBJECT = Subject("sha256:m", "sha256:c", "sha256:l", "sha256:j", None)
@@ -309,3 +311,21 @@ def test_what_is_frozen_and_absent_differs(found):
     assert blocker.owner == "judge"
     nothing = SUBJECT._replace(lock_sha256=None)
     assert len(found(more='[frozen]\nlock_sha256 = "sha256:l"\n', subject=nothing)) == 1
+
+
+@pytest.mark.parametrize(("bound", "is_fit"), [("0.75", True), ("0.8", True), ("0.7499", False), ("0.1", False)])
+def test_a_bound_laxer_than_the_certified_one_is_refused(tmp_path: Path, bound: str, is_fit: bool) -> None:
+    record = json.dumps(
+        {"metric": "evidence_coverage", "contract_version": "1", "slices": {"default": {"threshold": 0.75}}}
+    ).encode()
+    (tmp_path / "record.json").write_bytes(record)
+    (tmp_path / "policy.toml").write_text(
+        'schema = 1\nname = "p"\nversion = "1"\nmode = "report"\nmetric = "evidence_coverage"\ncontract_version = "1"\n'
+        f'basis = "calibrated"\ncalibration = "sha256:{hashlib.sha256(record).hexdigest()}"\n'
+        f"[slices.default]\nminimum = {bound}\n"
+    )
+    subject = Subject("", "", None, None, None)
+    found = unfit(read_policy(tmp_path / "policy.toml"), evidence_coverage, subject, date(2026, 12, 1))
+    assert [b.sentence for b in found] == (
+        [] if is_fit else [f"slices.default is bound at {float(bound)!r}, but its calibration certified 0.75"]
+    )

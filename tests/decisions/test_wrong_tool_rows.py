@@ -63,7 +63,8 @@ def test_a_slice_of_few_rows():
     rows = healthy() + [record(f"d{i}", 0.5, slice="small") for i in range(4)]
     (found,) = advise(SHARE, rows)
     assert found.sentence == (
-        "slice 'small' has 4 scored blocking rows, so each of them is 25 % of what it says; bring at least 5"
+        "1 of 2 slices have fewer than 5 scored blocking rows ('small' 4): each row is a quarter or more of what its "
+        "slice says"
     )
     assert advise(SHARE, [*healthy(), record("e", 0.5, slice="small", blocking=False)]) == []
 

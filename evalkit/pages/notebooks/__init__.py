@@ -12,6 +12,7 @@ from evalkit.pages.notebooks.judged import (
     open_metric,
     resolutions,
     worked_example,
+    worked_result,
 )
 from evalkit.pages.notebooks.page import Conclusion, NotebookPage, NotPassed, open_page
 from evalkit.pages.notebooks.tempting import Hidden, hidden_by_average, lenient_frame, resemblance
@@ -32,4 +33,5 @@ __all__ = [
     "resemblance",
     "resolutions",
     "worked_example",
+    "worked_result",
 ]

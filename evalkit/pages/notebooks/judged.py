@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.cases.locate import locate
-from evalkit.contract import Metric
+from evalkit.contract import Metric, MetricResult
+from evalkit.contract.judge import Judge
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from IPython.display import Markdown
 
-__all__ = ["Example", "Judged", "contract_markdown", "judge", "open_metric", "resolutions", "worked_example"]
+__all__ = [
+    "Example",
+    "Judged",
+    "contract_markdown",
+    "judge",
+    "open_metric",
+    "resolutions",
+    "worked_example",
+    "worked_result",
+]
 
 _CLAIMS = ("required_claim_ids", "supported_claim_ids")
 
@@ -145,6 +155,8 @@ class Example(NamedTuple):
 
     title: str
     inputs: Mapping[str, Any]
+    verdict: MetricResult | None = None
+    """What a judge said of the row; a metric that computes is asked anew."""
 
 
 def worked_example(judged: Judged) -> Example:
@@ -161,7 +173,15 @@ def worked_example(judged: Judged) -> Example:
     chosen = next((record for record in scored if record.value not in ends), scored[0] if scored else None)
     if chosen is None:
         return Example("no row was scored, so there is none to work through", {})
-    return Example(f"row {chosen.case_id}", dict(chosen.inputs or {}))
+    verdict = MetricResult(chosen.value, chosen.reason, chosen.detail) if isinstance(metric, Judge) else None
+    return Example(f"row {chosen.case_id}", dict(chosen.inputs or {}), verdict)
+
+
+def worked_result(judged: Judged, example: Example) -> MetricResult | str:
+    """Return what the example's row comes to: computed here, or read from what the judge said of it."""
+    if not example.inputs:
+        return example.title
+    return judged.result.metric.score(**example.inputs) if example.verdict is None else example.verdict
 
 
 def resolutions(judged: Judged) -> list[Resolution]:
