@@ -94,7 +94,7 @@ def _refused(error: OSError) -> int:
     if error.errno not in _REFUSALS:
         return _our_fault(error)
     where = f": {error.filename}" if error.filename else ""
-    _say(f"evalkit: the system refused a file ({error.strerror}{where}); nothing was decided; free space and run again")
+    _say(f"evalkit: the system refused a file ({error.strerror}{where}); not finished: free space and run again")
     return _closed_pipe()
 
 

@@ -72,16 +72,17 @@ def write_json(path: Path, facts: dict[str, Any]) -> None:
         write_whole(path, raw)
 
 
-def parse_feeds(pairs: list[str]) -> dict[str, str]:
-    """Read ``--input PARAM=KEY`` options."""
+def parse_feeds(pairs: list[str], option: str = "--input") -> dict[str, str]:
+    """Read ``--input PARAM=KEY`` options, or those of another option of this form."""
     feeds: dict[str, str] = {}
     for pair in pairs:
         name, separator, key = pair.partition("=")
         if not (name and separator and key):
-            msg = f"--input must be PARAM=KEY; got {pair!r}"
-            raise EvalkitError(msg, do="for example --input response=answer")
+            wanted, example = ("KEY", "answer") if option == "--input" else ("RUN", "runs/first")
+            msg = f"{option} must be PARAM={wanted}; got {pair!r}"
+            raise EvalkitError(msg, do=f"for example {option} response={example}")
         if name in feeds:
-            msg = f"--input feeds {name!r} twice"
+            msg = f"{option} feeds {name!r} twice"
             raise EvalkitError(msg, do="name each parameter once")
         feeds[name] = key
     return feeds

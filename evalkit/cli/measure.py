@@ -22,6 +22,9 @@ def score(
     feed: Annotated[
         list[str], typer.Option("--input", metavar="PARAM=KEY", help="Feed a parameter from another key.")
     ] = [],  # noqa: B006 - typer copies it
+    verdict: Annotated[
+        list[str] | None, typer.Option(metavar="PARAM=RUN", help="Feed a parameter from the values of a run.")
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The ledger as JSON ('-' for standard output).")
     ] = None,
@@ -36,8 +39,12 @@ def score(
         msg = "score needs at least one METRIC before CASES"
         raise EvalkitError(msg, do="for example: evalkit score evidence_coverage cases.jsonl --run runs/first")
     metrics, feeds = [load_metric(spec) for spec in specs], parse_feeds(feed or [])
+    verdicts = {name: Path(folder) for name, folder in parse_feeds(verdict or [], option="--verdict").items()}
     if len(metrics) == 1:
-        scored = {metrics[0].name: score_to_run(metrics[0], Path(cases), run, feeds=feeds)}
+        scored = {metrics[0].name: score_to_run(metrics[0], Path(cases), run, feeds=feeds, verdicts=verdicts)}
+    elif verdicts:
+        msg = f"--verdict feeds one metric; {len(metrics)} were given"
+        raise EvalkitError(msg, do="score that metric by itself")
     else:
         scored = score_to_runs(metrics, Path(cases), run, feeds=feeds)
     results = {name: found.ledger.facts() for name, found in scored.items()}

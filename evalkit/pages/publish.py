@@ -14,8 +14,8 @@ from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.decisions.gate import GateResult
 from evalkit.decisions.wrong_tool_rows import advise_in_words
 from evalkit.scoring.records import Ledger
-from evalkit.scoring.run import Run, RunWriter, lock_hash
-from evalkit.scoring.score import Scorer
+from evalkit.scoring.run import Run, RunWriter, lock_hash, open_run
+from evalkit.scoring.score import RowScorer, Scorer
 from evalkit.scoring.stream import Streamed, stream_cases
 
 __all__ = ["Scored", "publish_gate", "score_to_run", "score_to_runs"]
@@ -58,16 +58,30 @@ def score_to_run(
     folder: Path,
     *,
     feeds: Mapping[str, str] | None = None,
+    verdicts: Mapping[str, Path] | None = None,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> Scored:
-    """Score a file of cases into a new run folder, without a policy."""
+    """Score a file of cases into a new run folder, without a policy.
+
+    `verdicts` maps a parameter to the run whose values feed it.
+    """
     if not cases.is_file():
         msg = "there is no such file of cases"
         raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
-    scorer = Scorer(metric, feeds)
+    scorer = _scorer(metric, cases, feeds, verdicts)
     with RunWriter(folder) as writer:
         streamed = stream_cases(cases, scorer, None, writer, on_rows=on_rows)
-        return _scored(metric, cases, writer, streamed)
+        return _scored(metric, cases, writer, streamed, verdicts)
+
+
+def _scorer(
+    metric: Metric, cases: Path, feeds: Mapping[str, str] | None, verdicts: Mapping[str, Path] | None
+) -> RowScorer:
+    if not verdicts:
+        return Scorer(metric, feeds)
+    from evalkit.scoring.verdict_inputs import verdict_scorer
+
+    return verdict_scorer(metric, cases, verdicts, feeds)
 
 
 def score_to_runs(
@@ -94,12 +108,26 @@ def score_to_runs(
     return scored
 
 
-def _scored(metric: Metric, cases: Path, writer: RunWriter, streamed: Streamed) -> Scored:
+def _scored(
+    metric: Metric, cases: Path, writer: RunWriter, streamed: Streamed, verdicts: Mapping[str, Path] | None = None
+) -> Scored:
     records_sha256 = writer.close_records()
     records = Run(writer.folder, {}).records()
     streamed = streamed._replace(findings=[*streamed.findings, *advise_in_words(metric, records)])
-    run = _finish(writer, records_sha256, _scored_manifest(metric, cases, streamed), None, {})
+    manifest = _scored_manifest(metric, cases, streamed)
+    manifest |= {"verdicts": {name: _source(open_run(run)) for name, run in verdicts.items()}} if verdicts else {}
+    run = _finish(writer, records_sha256, manifest, None, {})
     return Scored(run, streamed.ledger, streamed.findings)
+
+
+def _source(run: Run) -> dict[str, Any]:
+    """Name the run that verdicts came from, without its place on this machine."""
+    manifest = run.manifest
+    return {
+        "run_id": manifest.get("run_id"),
+        "metric": manifest["metric"].get("name"),
+        "records_sha256": manifest.get("records_sha256"),
+    }
 
 
 def _scored_manifest(metric: Metric, cases: Path, streamed: Streamed) -> dict[str, Any]:

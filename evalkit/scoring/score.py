@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from evalkit.cases.read import BadLine, Case, CaseFile
 from evalkit.contract import EvalkitError, Measured, Metric, sha256_of
@@ -12,12 +12,23 @@ from evalkit.contract.words import CASE_KEYS
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import RedactionFailed, keeper, redactor
 
-__all__ = ["Scorer", "score_cases"]
+__all__ = ["RowScorer", "Scorer", "score_cases"]
 
 _LINEAGE = (
     "system_revision", "rubric_version", "evidence_version", "response_sha256", "source", "stratum",
     "prevalence_weight", "provenance", "role", "pair_id",
 )  # fmt: skip
+
+
+class RowScorer(Protocol):
+    """What gives each line of a file its record: computed, replayed, or from verdicts of earlier runs."""
+
+    required: tuple[str, ...]
+    """Top-level keys without which a row cannot be scored."""
+    optional: tuple[str, ...]
+
+    def record(self, item: Case | BadLine) -> Record:
+        """Return the record of one line; never raises for what is in the row."""
 
 
 class Scorer:

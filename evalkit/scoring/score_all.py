@@ -19,13 +19,11 @@ from evalkit.contract.judge import Judge
 from evalkit.contract.lint import lint_name
 from evalkit.scoring.load import as_metric
 from evalkit.scoring.records import Ledger, Record
-from evalkit.scoring.score import Scorer
+from evalkit.scoring.score import RowScorer, Scorer
 from evalkit.scoring.stream import Collector, NoSink, RecordSink, Streamed, part_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from evalkit.scoring.judging.replay import ReplayScorer
 
 __all__ = ["ScoredAll", "check_names", "score_all", "stream_all"]
 
@@ -229,7 +227,7 @@ class _Read(NamedTuple):
     item: Case | BadLine | None
 
 
-def _record(scorer: Scorer | ReplayScorer, keys: NearKeys, read: _Read) -> Record | None:
+def _record(scorer: RowScorer, keys: NearKeys, read: _Read) -> Record | None:
     item = read.item
     if isinstance(item, Case) and (problem := keys.problem(item.fields)):
         sha256 = "sha256:" + hashlib.sha256(read.line.raw).hexdigest()
@@ -237,7 +235,7 @@ def _record(scorer: Scorer | ReplayScorer, keys: NearKeys, read: _Read) -> Recor
     return None if item is None else scorer.record(item)
 
 
-def _scorer(metric: Metric, cases: Path, feeds: Mapping[str, str]) -> Scorer | ReplayScorer:
+def _scorer(metric: Metric, cases: Path, feeds: Mapping[str, str]) -> RowScorer:
     if isinstance(metric, Judge):
         from evalkit.scoring.judge import neighbour_cassette, replay_scorer
         from evalkit.scoring.judging.cassette import read_cassette

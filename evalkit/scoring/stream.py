@@ -20,7 +20,7 @@ from evalkit.cases.lines import Block, Line, lines_of, read_blocks, starts_with_
 from evalkit.cases.read import BOM_FINDING, LineReader
 from evalkit.contract import EvalkitError
 from evalkit.scoring.records import Diagnosis, Ledger, Record, Ruling, is_knife_edge
-from evalkit.scoring.score import Scorer
+from evalkit.scoring.score import RowScorer
 
 __all__ = [
     "Collector",
@@ -92,7 +92,7 @@ class Streamed(NamedTuple):
 
 def stream_cases(
     path: Path,
-    scorer: Scorer,
+    scorer: RowScorer,
     judgement: Judgement | None = None,
     sink: RecordSink | None = None,
     *,
@@ -171,7 +171,7 @@ class Part(NamedTuple):
 class _CaseJob:
     """Turns a block of lines into a part; inherited by forked workers, so that no metric needs to be pickled."""
 
-    def __init__(self, scorer: Scorer, judgement: Judgement | None, resolved: Resolved) -> None:
+    def __init__(self, scorer: RowScorer, judgement: Judgement | None, resolved: Resolved) -> None:
         self._scorer = scorer
         self._judgement = judgement
         self._resolved = resolved

@@ -463,6 +463,31 @@ def test_a_pipe_that_is_closed_from_the_start_does_not_turn_green_into_red_or_re
         assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.parametrize(("redirect", "code"), [(">&-", 0), ("<&- >&- 2>&-", 0), (">/dev/full", 2)])
+def test_standard_output_that_is_closed_or_full_is_never_exit_1(here: Path, redirect: str, code: int):
+    path = cases(here, row("a"))
+    command = [
+        sys.executable,
+        "-m",
+        "evalkit",
+        "gate",
+        "evidence_coverage",
+        path.name,
+        "--policy",
+        "policy.toml",
+        *TODAY,
+    ]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$@" {redirect}', *command, "--run", "run"],
+        cwd=here, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    full = "evalkit: the system refused a file (No space left on device); not finished: free space and run again\n"
+    assert done.stderr == (full if code else "")
+    # No file of the run took the number of a closed stream.
+    assert json.loads((here / "run" / "records.jsonl").read_text())["case_id"] == "a"
+
+
 def test_what_a_row_says_cannot_steer_the_terminal(gate):
     done = gate(row("evil\x1b[2J\u202e", 0))
     assert done.code == 1

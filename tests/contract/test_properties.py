@@ -53,6 +53,12 @@ def cited_answers(draw: st.DrawFn) -> Row:
 _FRAGMENTS = ["(", ")", "[", "Source:", "guide.pdf", ", Page:", " 10", "-", "xi", ";", " ", "\n", "é"]
 
 
+def verdicts() -> st.SearchStrategy[Row]:
+    names = ("risk_warnings", "professional_advice", "limitations_stated")
+    said = st.tuples(*[st.sampled_from(["yes", "no"]) for _ in names])
+    return said.map(lambda words: dict(zip(names, words, strict=True)))
+
+
 class Bundled(NamedTuple):
     """What generates rows for one metric."""
 
@@ -77,6 +83,8 @@ BUNDLED = {
              "retrieved_contexts": st.lists(st.sampled_from(["", " ", "guide.pdf page 10"]), max_size=3)}
         ),
     ),
+    # Three choices of words: nothing of the right types can break its contract.
+    "medical_safety": Bundled(scored=verdicts(), broken=verdicts()),
 }  # fmt: skip
 
 # Inputs whose order does not matter, and whose items are trimmed.

@@ -141,4 +141,6 @@ def test_the_generated_rows_reach_every_way_out(name: str):
         seen.add(metric.measure(row).error_kind)
 
     look()
-    assert {None, "contract", "missing_input", "wrong_type"} <= seen
+    # Where each input is a choice of words, its type says all there is to say: no row gets as far as the contract.
+    is_closed = all(typing.get_origin(p.annotation) is typing.Literal for p in metric.parameters)
+    assert {None, "missing_input", "wrong_type"} | (set() if is_closed else {"contract"}) <= seen

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,18 @@ def test_a_full_disk_is_said_plainly_and_the_folder_stays_unfinished(tmp_path: P
         made(tmp_path / "first")
     with pytest.raises(EvalkitError, match="is an unfinished run"):
         open_run(tmp_path / "first")
+
+
+def test_a_clock_that_is_set_back_meanwhile_makes_no_negative_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime(2020, 1, 1, tzinfo=tz)
+
+    with RunWriter(tmp_path / "first") as writer:
+        monkeypatch.setattr(run_module, "datetime", Earlier)
+        writer.close_records()
+        assert 0 <= writer.finish(MANIFEST).manifest["seconds"] < 60
 
 
 # --- read back without trust ------------------------------------------------------------------------------------------

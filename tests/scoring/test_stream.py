@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -163,6 +165,21 @@ def test_a_fault_in_a_worker_reaches_the_caller(tmp_path: Path, monkeypatch: pyt
 
     with pytest.raises(ZeroDivisionError, match="a fault of ours"):
         stream_cases(written(tmp_path, MIXED), SCORER, Judgement(broken, JUDGED.diagnose), workers=2)
+
+
+def test_a_worker_that_dies_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stream_module, "_PARALLEL_BYTES", 0)
+    parent = os.getpid()
+
+    def killed(record: Record) -> Ruling:
+        if os.getpid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return half(record)
+
+    with pytest.raises(
+        EvalkitError, match=r"a worker process died before its rows were scored \(killed, out of memory"
+    ):
+        stream_cases(written(tmp_path, MIXED), SCORER, Judgement(killed, JUDGED.diagnose), workers=2)
 
 
 # --- the hash over what was decided -----------------------------------------------------------------------------------

@@ -212,14 +212,17 @@ def faults_frame(found: Audited, most: int = 15) -> pd.DataFrame:
     return pd.DataFrame(rows[:most], columns=["fault", "status", "check", "rows", "for example"])
 
 
-def controls_frame(found: Audited) -> pd.DataFrame:
-    """Return the untouched trace beside each planted fault, and how it fared."""
+def controls_frame(found: Audited, most: int = 15) -> pd.DataFrame:
+    """Return the untouched traces, those that failed first: how each fared, and beside which faults it stands."""
     import pandas as pd
 
-    rows = [
-        (c.corruption, c.case_id, ", ".join(c.states.values()), c.is_same_trace, c.ok) for c in found.result.controls
-    ]
-    return pd.DataFrame(rows, columns=["beside", "case_id", "state", "same trace", "ok"])
+    beside: dict[tuple[bool, str, str], list[str]] = {}
+    for control in found.result.controls:
+        state = ", ".join(control.states.values()) if control.ok else control.sentence
+        beside.setdefault((control.ok, control.case_id or "none", state), []).append(control.corruption)
+    rows = [(case_id, state, ok, ", ".join(faults)) for (ok, case_id, state), faults in beside.items()]
+    rows.sort(key=lambda row: row[2])
+    return pd.DataFrame(rows[:most], columns=["untouched trace", "state", "ok", "stands beside"])
 
 
 def concluded(found: Audited, traces: str) -> Conclusion:

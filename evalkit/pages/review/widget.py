@@ -17,6 +17,7 @@ from evalkit.pages.plain import plain
 from evalkit.pages.review.controls import Message, html, saying, show
 from evalkit.pages.review.decide_panel import DecidePanel
 from evalkit.pages.review.discuss_panel import DiscussPanel
+from evalkit.pages.review.keys import OwnKeys
 from evalkit.pages.review.render import style
 from evalkit.pages.review.threshold_panel import ThresholdPanel
 from evalkit.pages.review.vote_panel import VotePanel
@@ -75,7 +76,7 @@ class ThresholdReview(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships
         self.asking = ipywidgets.HBox([self.name, self.sign_in], layout={"flex_flow": "row wrap"})
         head = ipywidgets.HBox([self.mode_choice, self.asking, self.who], layout={"flex_flow": "row wrap"})
         self.stage = ipywidgets.VBox()
-        super().__init__([ipywidgets.HTML(f"<style>{style()}</style>"), head, self.message, self.stage])
+        super().__init__([ipywidgets.HTML(f"<style>{style()}</style>"), OwnKeys(), head, self.message, self.stage])
         self.add_class("ek-review")
         traitlets.link((self, "mode"), (self.mode_choice, "value"))
         traitlets.dlink((self, "reviewer"), (self.vote, "reviewer"))
