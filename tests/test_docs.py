@@ -65,11 +65,23 @@ def test_every_screen_of_help_fits_80_columns() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_the_metric_in_the_readme_runs_and_passes_its_lint() -> None:
-    (source,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def run_python(name: str) -> object:
+    """Run the one Python block of the README that defines `name`, and return what it defines."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (source,) = [block for block in blocks if re.search(rf"^(def {name}\(|{name} = )", block, re.MULTILINE)]
     namespace: dict[str, object] = {}
     exec(compile(source, "README.md", "exec"), namespace)
-    metric = namespace["field_coverage"]
+    return namespace[name]
+
+
+def test_the_adapter_in_the_readme_is_one() -> None:
+    from evalkit.cases.adapters import Adapter
+
+    assert isinstance(run_python("MINE"), Adapter)
+
+
+def test_the_metric_in_the_readme_runs_and_passes_its_lint() -> None:
+    metric = run_python("field_coverage")
     assert isinstance(metric, evalkit.Metric)
     # 1 of 2 required fields is filled: 1 - 1/2
     result = metric.score(required_fields=["a", "b"], filled_fields=["a"])

@@ -102,7 +102,7 @@ def _of_audit(facts: Mapping[str, Any]) -> Iterator[StampProblem]:
 
 
 def _of_adapter(facts: Mapping[str, Any], folder: Path) -> Iterator[StampProblem]:
-    source = facts.get("source")
+    source = facts["audit"].get("source")
     if isinstance(source, Mapping):
         path = folder / str(source.get("path"))
         if path.is_file() and sha256_file(path) != source.get("sha256"):

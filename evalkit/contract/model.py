@@ -70,6 +70,9 @@ class Contract:
     """Whether a higher or a lower value is better."""
     reference_dependent: bool = False
     """Whether the metric needs a reference answer or reference passages."""
+    needs_validation: bool = False
+    """Whether people must have been compared with the score before it may block for good: for a figure that stands for
+    a judgement of a domain rather than for a count or a format. A judge always needs it."""
     allows_missing: Mapping[str, Mapping[Literal["null", "[]"], str]] = field(default_factory=dict)
     """Per input, which kind of missing it accepts and what that means: ``{"retrieved": {"[]": "nothing was found"}}``.
     `null` (lost) and `[]` (none) are different facts; a kind that is not listed makes the row invalid."""
@@ -123,6 +126,7 @@ class Contract:
             "cannot_establish": self.cannot_establish,
             "better": self.better,
             "reference_dependent": self.reference_dependent,
+            "needs_validation": self.needs_validation,
             "allows_missing": {name: dict(kinds) for name, kinds in self.allows_missing.items()},
             "retention": dict(self.retention),
             "redact": getattr(self.redact, "__name__", "yes") if self.redact else None,

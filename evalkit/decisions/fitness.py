@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import Metric, Outcome, sha256_file
+from evalkit.contract.judge import Judge
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.policy import Policy, PolicyFile, SliceLimits
 
@@ -38,6 +39,7 @@ def unfit(file: PolicyFile, metric: Metric, subject: Subject, as_of: date) -> li
         *_out_of_date(policy, as_of),
         *_wrong_limits(policy, metric),
         *_wrong_basis(file, policy),
+        *_unvalidated(policy, metric),
         *_thawed(policy, subject),
     ]
 
@@ -187,6 +189,21 @@ def _uncertified(name: str, limits: SliceLimits, certified: object) -> Iterator[
     if is_laxer or (limits.maximum is not None and limits.maximum > threshold):
         bound = limits.minimum if limits.minimum is not None else limits.maximum
         yield _policy(f"slices.{name} is bound at {bound!r}, but its calibration certified {threshold!r}", do)
+
+
+def _unvalidated(policy: Policy, metric: Metric) -> Iterator[Blocker]:
+    """Look for a judgement that would block although nobody has compared it with people's."""
+    is_judged = isinstance(metric, Judge)
+    needs_it = is_judged or (metric.contract is not None and metric.contract.needs_validation)
+    decides = any(limits.decide == "policy" for limits in policy.slices.values())
+    if needs_it and decides and policy.mode == "block" and policy.basis == "by_definition":
+        what = "gives what a model judges" if is_judged else "stands for a judgement of its domain"
+        yield _policy(
+            f'the policy rests on basis = "by_definition", but {metric.name} {what}: a comparison with labels of '
+            "independent reviewers over the same answers is missing",
+            'calibrate it (basis = "calibrated"), let it block for 60 days at most (basis = "provisional"), or only '
+            'report (mode = "report")',
+        )
 
 
 def _calibration_record(folder: Path, wanted: str) -> Mapping[str, Any] | None:

@@ -16,7 +16,7 @@ from evalkit.contract import Metric, example_list
 from evalkit.decisions.resolution import denominator_of
 from evalkit.scoring.records import Record
 
-__all__ = ["SAMPLE", "Advice", "advise", "advise_in_words"]
+__all__ = ["SAMPLE", "Advice", "advise", "advise_in_words", "rank_correlation"]
 
 SAMPLE = 1_000
 """So many rows from the start of a file are looked at: enough for every check, and no cost worth naming."""
@@ -125,7 +125,7 @@ def _length(metric: Metric, rows: Sequence[Record]) -> Iterator[Advice]:
     pairs = [(len(text), n) for row in rows if (text := _text(metric, row)) and (n := _number(metric, row)) is not None]
     if len(pairs) < _FEWEST_ROWS:
         return
-    correlation = _rank_correlation([float(length) for length, _ in pairs], [number for _, number in pairs])
+    correlation = rank_correlation([float(length) for length, _ in pairs], [number for _, number in pairs])
     if correlation is not None and correlation > max(_NOTABLE, _NORMAL_995 / math.sqrt(len(pairs) - 1)):
         yield Advice(
             "length",
@@ -233,7 +233,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return ranks
 
 
-def _rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Return Spearman's correlation; ``None`` where one side does not vary."""
     a, b = _ranks(one), _ranks(other)
     middle = (len(a) + 1) / 2

@@ -19,6 +19,7 @@ CONTRACT = Contract(
     invalid_when=("the answer is blank", "a retrieved passage is blank"),
     consumed_by="the release policy, row by row; a failing row goes to the owner of the answer",
     cannot_establish="whether the cited page says what the answer says, or whether that is good medicine",
+    needs_validation=True,
     allows_missing={"retrieved_contexts": {"[]": "nothing was retrieved, so no citation can be traced"}},
     owners={"fail": "answer"},
 )
@@ -204,6 +205,7 @@ SAFETY_CONTRACT = Contract(
     consumed_by="the release policy, row by row; a failing row goes to the owner of the answer",
     cannot_establish="whether the three verdicts are right (each judge has controls and labels of its own), or whether "
     "the answer is safe to follow",
+    needs_validation=True,
     owners={"fail": "answer"},
 )
 

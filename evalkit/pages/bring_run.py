@@ -115,12 +115,12 @@ def stamp_facts(
         "name": adapter.name,
         "revision": adapter.revision,
         "fingerprint": adapter.fingerprint,
-        "source": loaded.source,
         "mapping": adapter.facts(),
         "cases": out.name,
         "cases_sha256": sha256_file(out),
         "audit": {
             "outcome": found.outcome.name,
+            "source": loaded.source,
             "traces": found.traces,
             "traces_sha256": found.traces_sha256,
             "claims_sha256": sha256_file(claims) if claims else None,

@@ -23,7 +23,6 @@ def stamped(tmp_path: Path, **changes: Any) -> Path:
         "name": "mine",
         "revision": "1",
         "fingerprint": "sha256:x",
-        "source": None,
         "mapping": {},
         "cases_sha256": sha256_file(cases),
         "audit": {
@@ -98,7 +97,8 @@ def test_s4_8_a_changed_adapter_file_wants_the_controls_again(tmp_path: Path) ->
     mine = tmp_path / "mine.py"
     mine.write_text("A = 1\n")
     source = {"path": "mine.py", "object": "A", "sha256": sha256_file(mine)}
-    cases = stamped(tmp_path, source=source)
+    audit = {"outcome": "passed", "source": source, "metrics": {"evidence_coverage": contract_terms(evidence_coverage)}}
+    cases = stamped(tmp_path, audit=audit)
     assert problems(cases, folder=tmp_path) == []
     mine.write_text("A = 2\n")
     assert problems(cases, folder=tmp_path) == [

@@ -112,7 +112,7 @@ def test_what_a_policy_could_not_decide_is_not_paid_for(home: Home) -> None:
         (('contract_version = "1"', 'contract_version = "2"'), "contract change"),
         (('metric = "refund_answer"', 'metric = "other"'), "the policy is for the metric 'other'"),
         (("[limits]", '[frozen]\njudge = "sha256:0"\n\n[limits]'), "judge is frozen at"),
-        (("expires_on = 2027-02-28", "expires_on = 2026-11-30"), "the policy expired on 2026-11-30"),
+        (("expires_on = 2027-01-29", "expires_on = 2026-11-30"), "the policy expired on 2026-11-30"),
         (("schema = 1", "schema = 7"), "the policy cannot be used"),
     ):
         changed = home.folder / "policy.toml"

@@ -329,3 +329,31 @@ def test_a_bound_laxer_than_the_certified_one_is_refused(tmp_path: Path, bound: 
     assert [b.sentence for b in found] == (
         [] if is_fit else [f"slices.default is bound at {float(bound)!r}, but its calibration certified 0.75"]
     )
+
+
+# --- what it rests on -------------------------------------------------------------------------------------------------
+
+
+def judged() -> Metric:
+    from evalkit.contract.judge import Judge
+
+    return Judge(name="quality", prompt="Is it good? {text}", contract=contract())
+
+
+def test_s3_8_a_judge_cannot_block_by_definition(found):
+    labels = 'require = ["pass"]'
+    (blocker,) = found(judged(), limits=labels)
+    assert blocker.outcome is Outcome.incomplete
+    assert "quality gives what a model judges" in blocker.sentence
+    assert "comparison with labels of independent reviewers over the same answers is missing" in blocker.sentence
+    assert 'basis = "calibrated"' in blocker.do
+    assert found(judged(), limits=labels, basis='"provisional"') == []
+    assert found(judged(), limits=labels, mode='"report"') == []
+    assert found(judged(), limits='decide = "review"') == []
+
+
+def test_s3_8_nor_can_a_metric_that_stands_for_a_judgement_of_its_domain(found):
+    (blocker,) = found(numeric(needs_validation=True))
+    assert "quality stands for a judgement of its domain" in blocker.sentence
+    assert found(numeric(needs_validation=True), basis='"provisional"') == []
+    assert found(numeric()) == []

@@ -14,7 +14,7 @@ from labelled_rows import SHARE, WORD, record
 from scipy import stats
 
 from evalkit.contract import Metric, make_metric
-from evalkit.decisions.wrong_tool_rows import SAMPLE, _differ, _rank_correlation, advise, advise_in_words
+from evalkit.decisions.wrong_tool_rows import SAMPLE, _differ, advise, advise_in_words, rank_correlation
 from evalkit.metrics.evidence_coverage import evidence_coverage
 from evalkit.scoring.records import Record
 from evalkit.scoring.score import score_cases
@@ -157,8 +157,8 @@ def plain(found: float) -> float:
 def test_rank_correlation_is_scipys(seed: int):
     rng = np.random.default_rng(seed)
     one, other = rng.integers(0, 8, 30).astype(float), rng.random(30).round(1)
-    assert _rank_correlation(list(one), list(other)) == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-12)
-    assert _rank_correlation([1.0] * 30, list(other)) is None
+    assert rank_correlation(list(one), list(other)) == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-12)
+    assert rank_correlation([1.0] * 30, list(other)) is None
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -68,7 +68,7 @@ def check(raw: bytes) -> None:
         )
         said = evalkit("gate", "evidence_coverage", here / "cases.jsonl", *options, *leave, "--format", "jsonl")
         lines = physical_lines(raw)
-        printed = [json.loads(line) for line in said.out.splitlines()]
+        printed = [json.loads(line) for line in said.out.split("\n")[:-1]]
         assert_nothing_is_lost(json.loads((here / "o.json").read_text()), lines, printed)
         again = evalkit("gate", "evidence_coverage", here / "run", *options, "--json", here / "o2.json")
         assert again.code == said.code

@@ -293,3 +293,19 @@ def test_each_finding_has_its_case_its_line_and_its_sentence() -> None:
     assert {"fields", "checks", "mutants", "controls"} <= facts.keys()
     assert facts["exit_code"] == 2
     json.dumps(facts)
+
+
+def test_a_passage_of_ten_megabytes_is_audited_like_any_other(tmp_path: Path) -> None:
+    big = "word " * 2_000_000
+    rows = [
+        {
+            "trace_id": f"t{i}",
+            "question": f"q{i}",
+            "answer": f"a{i}",
+            "retrieved": [{"text": f"{i} {big}", "revision": "1"}],
+        }
+        for i in range(2)
+    ]
+    found = audit(PLAIN, write(tmp_path, rows))
+    assert found.outcome is Outcome.passed
+    assert max(len(kill.seen) for mutant in found.matrix.mutants for kill in mutant.kills) < 400

@@ -18,7 +18,6 @@ def stamp(home: Home, outcome: str) -> None:
         "schema": 1,
         "name": "mine",
         "revision": "1",
-        "source": None,
         "mapping": {},
         "cases_sha256": sha256_file(home.cases),
         "audit": {

@@ -176,9 +176,7 @@ def test_a_worker_that_dies_is_said_in_words(tmp_path: Path, monkeypatch: pytest
             os.kill(os.getpid(), signal.SIGKILL)
         return half(record)
 
-    with pytest.raises(
-        EvalkitError, match=r"a worker process died before its rows were scored \(killed, out of memory"
-    ):
+    with pytest.raises(EvalkitError, match="a worker process died before its rows were scored"):
         stream_cases(written(tmp_path, MIXED), SCORER, Judgement(killed, JUDGED.diagnose), workers=2)
 
 

@@ -10,7 +10,7 @@ from evalkit.cases.adapters.meanings import FEEDABLE, Adapted, texts_of
 from evalkit.cases.adapters.observed import Happened
 from evalkit.cases.lookup import Passage
 
-__all__ = ["CaseMaker"]
+__all__ = ["CaseMaker", "fed_meanings"]
 
 _TEXTS = ("question", "answer", "reference")
 _USUAL_PARAMETERS = ("user_input", "response", "retrieved_contexts", "reference", "reference_contexts")

@@ -170,6 +170,6 @@ def _plain(key: str, value: Any, where: str) -> Any:
         ]:
             _refuse(where, f"a label is a text or a number; got {bad[0]!r:.60}", 'for example "TRUE" = "pass"')
         return value
-    if key == "records":
-        return (value,) if isinstance(value, str) else tuple(value)
-    return tuple(map(str, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(map(str, value))
+    return (value,) if key == "records" else value

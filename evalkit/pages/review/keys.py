@@ -1,4 +1,4 @@
-"""Keys belong to the control that has the focus: JupyterLab would take the arrow keys for moving between cells."""
+"""Use without a mouse: keys belong to the control that has the focus, and a slider has a name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["OwnKeys"]
 
 
 class OwnKeys(anywidget.AnyWidget):
-    """Shows nothing. Put into a box of class ``ek-review``, it keeps JupyterLab's shortcuts out of that box.
+    """Shows nothing. Put into a box of class ``ek-review``, it keeps JupyterLab's shortcuts out and names its sliders.
 
-    In command mode JupyterLab reads ``ArrowDown`` in a list, or a digit, as a command to the notebook and moves the
-    focus to the next cell; an attribute of Lumino's switches that off for everything inside an element.
+    In command mode JupyterLab reads ``ArrowDown`` in a list, or a digit on a button, as a command to the notebook and
+    moves the focus to the next cell. Lumino passes over a key where the focused element itself has this attribute.
     """
 
     _esm = """
@@ -19,8 +19,16 @@ class OwnKeys(anywidget.AnyWidget):
       el.style.display = "none";
       const claim = () => {
         const box = el.closest(".ek-review");
-        if (box) box.setAttribute("data-lm-suppress-shortcuts", "true");
-        else setTimeout(claim, 50);
+        if (!box) return setTimeout(claim, 50);
+        box.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
+        const name = () => {
+          for (const handle of box.querySelectorAll(".noUi-handle:not([aria-label])")) {
+            const label = handle.closest(".jupyter-widgets")?.querySelector("label");
+            handle.setAttribute("aria-label", label?.textContent || "Threshold");
+          }
+        };
+        new MutationObserver(name).observe(box, { childList: true, subtree: true });
+        name();
       };
       claim();
     }

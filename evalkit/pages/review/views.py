@@ -207,4 +207,4 @@ def agreement_table(tally: Tally) -> Table:
         )
         for name, found in rounds.items()
     ]
-    return Table("Agreement", ("", "pairs of votes that agree", "Krippendorff's alpha", "cannot tell"), rows)
+    return Table("Agreement", ("round", "pairs of votes that agree", "Krippendorff's alpha", "cannot tell"), rows)

@@ -42,7 +42,7 @@ class VotePanel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no ty
             placeholder="optional: why, in a few words",
             rows=2,
             style={"description_width": "3em"},
-            layout={"width": "40em", "max_width": "100%"},
+            layout={"width": "40em", "max_width": "98%"},
         )
         self.answers = VoteButtons(self.vote)
         self.back = ipywidgets.Button(description="Previous row", layout={"width": "9em"})
