@@ -31,9 +31,7 @@ policy: str = "fixtures/evidence_coverage/policy.toml"  # the reviewed limits
 old_metric: str = ""  # where the old cases were judged with another source; empty for the same
 old_policy: str = ""  # where they were judged under other limits; empty for the same
 incidents: str = "fixtures/evidence_coverage/incidents"  # a folder of look-alikes; empty for none
-candidate: str = (
-    "fixtures/evidence_coverage/incidents/metric_edited/new_metric.py:evidence_coverage"  # for the dual run
-)
+candidate: str = "fixtures/evidence_coverage/incidents/metric_edited/new_metric.py:evidence_coverage"  # for a dual run
 dual_cases: str = "fixtures/evidence_coverage/incident.jsonl"  # the stored cases of the dual run
 as_of: str = "2026-12-01"  # the day on which dates are judged; empty for today
 out_dir: str = "runs/notebooks"  # outcome.json goes into a folder of this page's name in here

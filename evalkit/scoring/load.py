@@ -48,8 +48,7 @@ def load_metric(spec: str) -> Metric:
     Traceback (most recent call last):
     ...
     evalkit.contract.faults.EvalkitError: there is no built-in metric 'evidence_covrage', did you mean
-    'evidence_coverage'?; built in are evidence_coverage; your own is named path/to/file.py:object or
-    package.module:object
+    'evidence_coverage'?; built in are ...
     """
     if ":" not in spec:
         return _built_in(spec)
