@@ -88,4 +88,4 @@ def read_baseline(run: Run, metric: Metric, rule: Rule) -> Baseline:
         for record in run.records()
         if record.case_id is not None
     }
-    return Baseline(str(run.manifest["run_id"]), decided)
+    return Baseline(str(run.manifest.get("run_id")), decided)

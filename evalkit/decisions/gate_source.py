@@ -14,7 +14,7 @@ from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import Subject
 from evalkit.decisions.policy import Policy
 from evalkit.scoring.run import Run, lock_hash, open_run
-from evalkit.scoring.score import Scorer
+from evalkit.scoring.scorer_of import scorer_of
 from evalkit.scoring.stream import Judgement, RecordSink, Streamed, stream_cases, stream_records
 
 __all__ = ["GateSource"]
@@ -117,5 +117,5 @@ class GateSource:
         if self.run is not None:
             blank = int(self.run.manifest.get("ledger", {}).get("blank", 0))
             return stream_records(self.run.records_path, judgement, sink, blank=blank, on_rows=on_rows)
-        scorer = Scorer(self.metric, feeds)
+        scorer = scorer_of(self.metric, self.path, feeds)
         return stream_cases(self.path, scorer, judgement, sink, workers=workers, on_rows=on_rows)

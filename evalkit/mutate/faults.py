@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,7 @@ from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.policy import Policy, PolicyFile
 from evalkit.decisions.rules import rule_of
 from evalkit.scoring.records import Record, Ruling
-from evalkit.scoring.score import Scorer
+from evalkit.scoring.score import RowScorer, Scorer
 from evalkit.scoring.stream import Rule
 
 __all__ = ["NO_FAULT", "Fault", "Seen", "Setting", "run_faulty"]
@@ -70,7 +70,7 @@ def run_faulty(fault: Fault, setting: Setting, file: PolicyFile, cases: Path, op
     planted: list[tuple[ModuleType, str, object]] = [
         (gate_module, "read_policy", lambda _: file._replace(policy=faulty.policy, problems=[])),
         (gate_module, "rule_of", _rule(fault, faulty)),
-        (gate_source, "Scorer", _scorer(fault, faulty)),
+        (gate_source, "scorer_of", _scorer(fault, faulty)),
     ]
     for module, name, value in planted:  # all anew in each call: whatever the last fault left there is gone
         setattr(module, name, value)
@@ -80,12 +80,12 @@ def run_faulty(fault: Fault, setting: Setting, file: PolicyFile, cases: Path, op
     return Seen(result.outcome.name, rows, tuple(b.sentence for b in result.blockers), sink.records)
 
 
-def _scorer(fault: Fault, setting: Setting) -> type[Scorer]:
+def _scorer(fault: Fault, setting: Setting) -> Callable[[Metric, Path, Mapping[str, str]], RowScorer]:
     class Faulty(Scorer):
         def record(self, item: Case | BadLine) -> Record:
             return fault.record(super().record(item), setting)
 
-    return Faulty
+    return lambda metric, _, feeds: Faulty(metric, feeds)
 
 
 def _rule(fault: Fault, setting: Setting) -> Callable[[Policy, Metric | None], Rule]:

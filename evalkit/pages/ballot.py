@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import orjson
 from markupsafe import Markup
+from pydantic import ValidationError
 
 from evalkit.contract import EvalkitError, sha256_of
 from evalkit.contract.words import Better
@@ -85,7 +86,7 @@ def thresholds_of(
         msg = f"{run.manifest['metric']['name']} gives {kind or 'no'} values: there is no threshold to review"
         raise EvalkitError(msg, where=run.folder.name, do="give a run of a numeric metric")
     facts = run.manifest.get("policy")
-    limits = Policy.model_validate_json(orjson.dumps(facts)).slices if facts else {}
+    limits = _policy_of(facts, run).slices if facts else {}
     bounds = {name: x.minimum if x.minimum is not None else x.maximum for name, x in limits.items()}
     names = list(slices) or [name for name in (bounds if threshold is None else sorted(scored)) if name in scored]
     found = {name: bounds.get(name) if threshold is None else threshold for name in names}
@@ -94,6 +95,14 @@ def thresholds_of(
         msg = f"the run's policy has no threshold for {missing[0]!r}" if missing else "the run has no policy"
         raise EvalkitError(msg, where=run.folder.name, do="gate the cases first, or give --slice and --threshold")
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _policy_of(facts: object, run: Run) -> Policy:
+    try:
+        return Policy.model_validate_json(orjson.dumps(facts))
+    except ValidationError as error:
+        msg = f"the policy in manifest.json is damaged: {error.errors()[0]['msg']}"
+        raise EvalkitError(msg, where=run.folder.name, do="gate the cases again into a new folder") from error
 
 
 def render_ballot(agenda: Agenda, rows: Sequence[BlindRow]) -> str:

@@ -218,10 +218,33 @@ def open_run(folder: Path | str) -> Run:
         found = f"schema {manifest.get('schema')!r}, expected {SCHEMA}; metric and ledger must be objects"
         msg = f"is not a run that this evalkit can read: {found}"
         raise EvalkitError(msg, where=str(manifest_path), do="run again with this version")
+    if problem := _misshapen(manifest):
+        msg = f"is damaged: {problem}"
+        raise EvalkitError(msg, where=str(manifest_path), do="run again into a new folder")
     if not (folder / "records.jsonl").is_file():
         msg = "is a run without its records.jsonl"
         raise EvalkitError(msg, where=str(folder), do="bring the whole folder, or run again into a new one")
     return Run(folder, manifest)
+
+
+_OBJECTS = ("policy", "judge", "adapter", "metric.contract", "metric.declaration")
+_TEXTS = (
+    "run_id", "records_sha256", "cases_sha256", "policy_sha256", "lock_sha256", "metric.name", "metric.fingerprint",
+)  # fmt: skip
+_COUNTS = ("ledger.lines", "ledger.blank")
+
+
+def _misshapen(manifest: dict[str, Any]) -> str | None:
+    """Return what readers of a manifest could trip over: a field that is there and of another type."""
+    for names, kind, words in ((_OBJECTS, dict, "an object"), (_TEXTS, str, "a text"), (_COUNTS, int, "a count")):
+        for name in names:
+            first, _, second = name.partition(".")
+            found = manifest.get(first)
+            if second:
+                found = (found or {}).get(second)
+            if found is not None and type(found) is not kind:
+                return f"{name} must be {words}; got {found!r:.60}"
+    return None
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from evalkit.cases.lines import Line, lines_of, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING, BadLine, Case, LineReader
 from evalkit.cases.shape import NearKeys
 from evalkit.contract import EvalkitError, Metric
-from evalkit.contract.judge import Judge
 from evalkit.contract.lint import lint_name
 from evalkit.scoring.load import as_metric
 from evalkit.scoring.records import Ledger, Record
-from evalkit.scoring.score import RowScorer, Scorer
+from evalkit.scoring.score import RowScorer
+from evalkit.scoring.scorer_of import scorer_of
 from evalkit.scoring.stream import Collector, NoSink, RecordSink, Streamed, part_of
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def stream_all(
     if not path.is_file():
         msg = "there is no such file of cases"
         raise EvalkitError(msg, where=str(path), do="give the path of a .jsonl file")
-    scorers = [_scorer(metric, path, own) for metric, own in zip(metrics, _shared(feeds or {}, metrics), strict=True)]
+    scorers = [scorer_of(metric, path, own) for metric, own in zip(metrics, _shared(feeds or {}, metrics), strict=True)]
     sinks = sinks or [NoSink() for _ in metrics]
 
     def one_pass(resolved: Resolved) -> _Pass:
@@ -233,16 +233,6 @@ def _record(scorer: RowScorer, keys: NearKeys, read: _Read) -> Record | None:
         sha256 = "sha256:" + hashlib.sha256(read.line.raw).hexdigest()
         item = BadLine(item.line, item.case_id, problem, "misspelt_key", sha256, item.slice, item.blocking)
     return None if item is None else scorer.record(item)
-
-
-def _scorer(metric: Metric, cases: Path, feeds: Mapping[str, str]) -> RowScorer:
-    if isinstance(metric, Judge):
-        from evalkit.scoring.judge import neighbour_cassette, replay_scorer
-        from evalkit.scoring.judging.cassette import read_cassette
-
-        if cassette := neighbour_cassette(metric, cases):
-            return replay_scorer(metric, read_cassette(cassette), feeds=feeds)
-    return Scorer(metric, feeds)
 
 
 def _shared(feeds: Mapping[str, str], metrics: Sequence[Metric]) -> list[dict[str, str]]:

@@ -381,6 +381,8 @@ def test_4_the_discussion_shows_both_and_the_slider_moves_everything(desk: Desk,
     desk.page.keyboard.press("ArrowRight")
     desk.says("0.8 · in claims:")
     desk.says("──── 0.8 ────")
+    # The card comes last: keys pressed before would move in a list that is about to be replaced.
+    desk.says("the policy now says pass")
     rows = desk.review.get_by_label("Rows around the threshold")
     rows.focus()
     listed = [option.strip() for option in rows.locator("option").all_text_contents()]

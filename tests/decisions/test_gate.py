@@ -604,7 +604,7 @@ def test_a_run_is_gated_to_the_same_result_without_scoring(bench: Bench, monkeyp
     lines = [*rows(4, 0, 2, slice="default"), "{", row("x", required=0)]
     fresh = bench.gate(lines, "minimum = 0.75\nreview_band = 0.25")
     run = bench.run(lines)
-    monkeypatch.setattr("evalkit.decisions.gate_source.Scorer", lambda *_: pytest.fail("scored again"))
+    monkeypatch.setattr("evalkit.decisions.gate_source.scorer_of", lambda *_: pytest.fail("scored again"))
     again = bench.gate(run, "minimum = 0.75\nreview_band = 0.25")
     assert again.blockers == fresh.blockers
     assert again.ledger.facts() == fresh.ledger.facts()

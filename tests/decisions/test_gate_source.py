@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from evalkit import Outcome, gate, numeric_metric
+from evalkit import GateOptions, Outcome, gate, load_metric, numeric_metric
 from evalkit.pages.publish import score_to_run
 
 POLICY = """schema = 1
@@ -55,3 +57,15 @@ def test_the_cost_of_a_judged_run_is_held_against_the_policy(
     result = gate(share, run.folder, tmp_path / "policy.toml")
     assert result.outcome is outcome
     assert [blocker.kind for blocker in result.blockers] == ([] if outcome is Outcome.passed else ["cost"])
+
+
+def test_gating_a_judge_replays_the_cassette_beside_the_cases_and_never_pays(tmp_path: Path) -> None:
+    fixtures = Path(__file__).parents[2] / "fixtures/refund_answer"
+    judge, options = load_metric("refund_answer"), GateOptions(as_of=date(2026, 12, 1))
+    result = gate(judge, fixtures / "cases.jsonl", fixtures / "policy.toml", options=options)
+    # 14 rows, one of which breaks a precondition
+    assert (result.ledger.total(state="scored"), result.ledger.total(state="invalid")) == (13, 1)
+    shutil.copy(fixtures / "cases.jsonl", tmp_path)
+    alone = gate(judge, tmp_path / "cases.jsonl", fixtures / "policy.toml", options=options)
+    assert (alone.ledger.total(state="scored"), alone.ledger.total(state="unrun")) == (0, 13)
+    assert alone.outcome is Outcome.incomplete

@@ -139,9 +139,9 @@ def test_rows_are_judged_as_of_the_day_of_approval(matrix):
 
 
 def test_nothing_of_the_gate_is_changed_in_this_process(matrix):
-    before = (gate_module.read_policy, gate_module.rule_of, gate_source.Scorer)
+    before = (gate_module.read_policy, gate_module.rule_of, gate_source.scorer_of)
     matrix(share, "[slices.default]\nminimum = 0.5")
-    assert (gate_module.read_policy, gate_module.rule_of, gate_source.Scorer) == before
+    assert (gate_module.read_policy, gate_module.rule_of, gate_source.scorer_of) == before
 
 
 def test_the_same_inputs_give_the_same_matrix(matrix):

@@ -326,3 +326,9 @@ def test_values_say_when_their_counts_are_not_all():
     other.add(-1.0)
     values.merge(other)
     assert (values.is_complete, values.n, len(values.counts)) == (False, Values.MOST_DISTINCT + 2, Values.MOST_DISTINCT)
+
+
+@pytest.mark.parametrize("forged", [None, [], 5, {}, {"line": 1}, record()._asdict() | {"detail": None}])
+def test_fields_that_are_no_record_are_not_made_one(forged: Any) -> None:
+    assert Record.from_fields(forged) is None
+    assert Record.from_fields(record()._asdict()) == record()

@@ -223,6 +223,24 @@ def test_a_foreign_or_damaged_manifest_is_refused(tmp_path: Path, manifest: str,
     assert caught.value.where == str(run.folder / "manifest.json")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("policy", True, "policy must be an object; got True"),
+        ("judge", "x", "judge must be an object; got 'x'"),
+        ("run_id", 5, "run_id must be a text; got 5"),
+        ("records_sha256", [], r"records_sha256 must be a text; got \[\]"),
+        ("metric", {"name": None, "contract": [1]}, r"metric.contract must be an object; got \[1\]"),
+        ("ledger", {"blank": "many"}, "ledger.blank must be a count; got 'many'"),
+    ],
+)
+def test_a_manifest_field_of_another_type_is_named(tmp_path: Path, field: str, value: Any, message: str):
+    run = made(tmp_path / "first")
+    (run.folder / "manifest.json").write_text(json.dumps(run.manifest | {field: value}))
+    with pytest.raises(EvalkitError, match=message):
+        open_run(run.folder)
+
+
 def test_what_is_no_run_folder_is_named(tmp_path: Path):
     with pytest.raises(EvalkitError, match="is not a folder"):
         open_run(tmp_path / "absent")

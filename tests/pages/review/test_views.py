@@ -85,7 +85,7 @@ def test_no_text_of_a_row_is_markup_anywhere(tmp_path: Path) -> None:
         discussed_html(row),
         table_html(views.borderline_table(review.meeting, "default", 0.75, 9)),
         table_html(views.flips_table(review.meeting.flips({"default": 0.8}))),
-        table_html(Table(EVIL, (EVIL,), [(EVIL,)])),
+        table_html(Table(EVIL, (EVIL, EVIL), [("a", EVIL)])),
         diff_html(f"+{EVIL}"),
     ]
     for page in pages:
