@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from evalkit.pages.metric_table import metric_table
+
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 
@@ -22,8 +24,15 @@ _UNSTABLE = [
 ]
 
 
+_METRICS = re.compile(r"(<!-- metrics: [^\n]* -->\n).*?(<!-- end of metrics -->)", re.DOTALL)
+
+
 def rebuilt(text: str) -> str:
-    """Return the README with the output of each command as it is now; the blocks share one scratch folder."""
+    """Return the README with its table of metrics and the output of each command as they are now.
+
+    The commands share one scratch folder.
+    """
+    text = _METRICS.sub(lambda found: found.group(1) + metric_table() + found.group(2), text)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for name in ("fixtures", "notebooks", "requirements.lock"):
