@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_curve
 
-from evalkit.decisions.sweep import sweep
+from evalkit.decisions.calibrating.sweep import sweep
 
 ROWS = 1_000_000
 ROUNDS = 5

@@ -20,7 +20,7 @@ from evalkit.cases.labels import read_labels
 from evalkit.cases.settle import settle
 from evalkit.decisions.agreement import agreement_of, cohen_kappa
 from evalkit.decisions.calibrate import CalibrateOptions
-from evalkit.decisions.pairing import Reading
+from evalkit.decisions.calibrating.pairing import Reading
 from evalkit.pages.calibrate_run import CalibrateDone, CalibrateFiles, run_calibrate
 
 DATA = Path(__file__).parents[2] / "shared/data"

@@ -12,7 +12,7 @@ from evalkit.cli.app import DECIDE, app, finish, parse_feeds, say, write_json
 from evalkit.contract import EvalkitError
 
 if TYPE_CHECKING:
-    from evalkit.decisions.pairing import Reading
+    from evalkit.decisions.calibrating.pairing import Reading
 
 __all__ = ["calibrate", "day_of", "reading_of"]
 
@@ -73,7 +73,7 @@ def calibrate(
     Exit 0 where every slice is certified, 3 where one is not, 2 where nothing can be calibrated.
     """
     from evalkit.decisions.calibrate import CalibrateOptions
-    from evalkit.decisions.policy_out import Approval
+    from evalkit.decisions.calibrating.policy_out import Approval
     from evalkit.pages.calibrate_run import CalibrateFiles, run_calibrate, spend_screen
 
     options = CalibrateOptions(
@@ -111,7 +111,7 @@ def reading_of(
     rubric: str | None,
 ) -> Reading:
     """Return how labels and values are read."""
-    from evalkit.decisions.pairing import Reading
+    from evalkit.decisions.calibrating.pairing import Reading
 
     return Reading(
         passes=frozenset(passes or ["pass"]),

@@ -11,13 +11,13 @@ from evalkit.cases.labels import Label
 from evalkit.cases.partitions import Member, refuse_leaks
 from evalkit.contract import EvalkitError, Metric, Outcome
 from evalkit.decisions.agreement import Agreement, Kappa, agreement_of, cohen_kappa
-from evalkit.decisions.certificate import Certificate, Family, certify, family_of, labels_needed
-from evalkit.decisions.held_out import HeldOut, HeldOutSlice, LookContext, certify_held_out
-from evalkit.decisions.pairing import LabelledRow, Pairing, Reading, pair
-from evalkit.decisions.sample import Sample, partition_in_use, sample_of
-from evalkit.decisions.sweep import Sweep, auroc
-from evalkit.decisions.thresholds import Threshold, denominators_of, is_pass, sweep_rows, threshold_table
-from evalkit.decisions.wrong_tool import wrong_tool_warnings
+from evalkit.decisions.calibrating.certificate import Certificate, Family, certify, family_of, labels_needed
+from evalkit.decisions.calibrating.held_out import HeldOut, HeldOutSlice, LookContext, certify_held_out
+from evalkit.decisions.calibrating.pairing import LabelledRow, Pairing, Reading, pair
+from evalkit.decisions.calibrating.sample import Sample, partition_in_use, sample_of
+from evalkit.decisions.calibrating.sweep import Sweep, auroc
+from evalkit.decisions.calibrating.thresholds import Threshold, denominators_of, is_pass, sweep_rows, threshold_table
+from evalkit.decisions.calibrating.wrong_tool import wrong_tool_warnings
 from evalkit.scoring.records import Record
 
 __all__ = ["CalibrateOptions", "Calibration", "SliceCalibration", "calibrate"]

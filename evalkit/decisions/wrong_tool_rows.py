@@ -1,7 +1,7 @@
 """Signs in the scored rows alone, without labels, that this metric or a threshold on it is the wrong tool.
 
-`evalkit.decisions.wrong_tool` looks at labelled rows; this module serves ``score``, ``gate`` and notebook 01, where
-nobody has labelled anything yet, and needs nothing but the standard library.
+`evalkit.decisions.calibrating.wrong_tool` looks at labelled rows; this module serves ``score``, ``gate`` and notebook
+01, where nobody has labelled anything yet, and needs nothing but the standard library.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from evalkit.contract.words import Better
 from evalkit.decisions.meeting.agenda import Agenda, AgendaOptions, make_agenda, review_folder, settled_agenda
 from evalkit.decisions.policy import Policy
 from evalkit.pages.review.blind import BlindRow, blind_row
-from evalkit.pages.review.render import TEMPLATES, environment, style
+from evalkit.pages.review.templating import TEMPLATES, environment, style
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run, open_run, write_whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.thresholds import Threshold
+from evalkit.decisions.calibrating.thresholds import Threshold
 
 if TYPE_CHECKING:
     import pandas as pd

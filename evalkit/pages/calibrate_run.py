@@ -15,10 +15,10 @@ from evalkit.cases.labels import LabelFile, read_labels
 from evalkit.cases.settle import one_criterion, rubric_versions, settle
 from evalkit.contract import EvalkitError, Metric, example_list, sha256_file
 from evalkit.decisions.calibrate import CalibrateOptions, Calibration, calibrate
-from evalkit.decisions.calibration_record import Basis, calibration_facts
-from evalkit.decisions.flips import Move, moved_labels
-from evalkit.decisions.policy_out import Approval, PolicyOut, write_policy
-from evalkit.decisions.scored import ScoredCases, scored_cases
+from evalkit.decisions.calibrating.calibration_record import Basis, calibration_facts
+from evalkit.decisions.calibrating.flips import Move, moved_labels
+from evalkit.decisions.calibrating.policy_out import Approval, PolicyOut, write_policy
+from evalkit.decisions.calibrating.scored import ScoredCases, scored_cases
 from evalkit.pages.calibrate_text import calibration_screen
 from evalkit.pages.progress import counting
 from evalkit.scoring.load import load_metric
@@ -177,8 +177,8 @@ def _moves_screen(moved: Sequence[Mapping[str, Any]], rubrics: Sequence[str | No
 
 def spend_screen(spec: str, cases: Path, options: CalibrateOptions, files: CalibrateFiles) -> str:
     """Say what is left of the held-out rows, without looking at any score of theirs."""
-    from evalkit.decisions.pairing import pair
-    from evalkit.decisions.sample import sample_of
+    from evalkit.decisions.calibrating.pairing import pair
+    from evalkit.decisions.calibrating.sample import sample_of
     from evalkit.pages.plain import plain
 
     path = files.ledger_path

@@ -11,8 +11,8 @@ from evalkit.contract import example_list
 from evalkit.contract.words import STATES
 from evalkit.decisions.agreement import Kappa
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.pairing import FATES
-from evalkit.decisions.thresholds import Threshold, is_pass
+from evalkit.decisions.calibrating.pairing import FATES
+from evalkit.decisions.calibrating.thresholds import Threshold, is_pass
 from evalkit.pages.calibrate_verdict import percent, verdict
 from evalkit.pages.plain import plain, shown
 

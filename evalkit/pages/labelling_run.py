@@ -15,13 +15,13 @@ from evalkit.cases.read import Case, CaseFile
 from evalkit.cases.settle import settle
 from evalkit.contract import EvalkitError, Metric
 from evalkit.decisions.calibrate import CalibrateOptions, calibrate
-from evalkit.decisions.estimate import estimate_pass_rates
-from evalkit.decisions.flips import flips_between, threshold_rule
-from evalkit.decisions.next_labels import next_labels, reviewer_sheet
-from evalkit.decisions.pairing import pair
+from evalkit.decisions.calibrating.estimate import estimate_pass_rates
+from evalkit.decisions.calibrating.flips import flips_between, threshold_rule
+from evalkit.decisions.calibrating.next_labels import next_labels, reviewer_sheet
+from evalkit.decisions.calibrating.pairing import pair
+from evalkit.decisions.calibrating.scored import scored_cases
 from evalkit.decisions.policy import read_policy
 from evalkit.decisions.rules import rule_of
-from evalkit.decisions.scored import scored_cases
 from evalkit.pages.calibrate_run import load_all
 from evalkit.pages.labelling_text import flips_screen, next_labels_screen, rates_screen, split_screen
 from evalkit.scoring.load import load_metric

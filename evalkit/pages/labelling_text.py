@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from evalkit.cases.partitions import Member, Split
 from evalkit.cases.shape import PARTITIONS
 from evalkit.contract import example_list
-from evalkit.decisions.estimate import SliceRate
-from evalkit.decisions.flips import FlipLedger
-from evalkit.decisions.next_labels import NextLabel
+from evalkit.decisions.calibrating.estimate import SliceRate
+from evalkit.decisions.calibrating.flips import FlipLedger
+from evalkit.decisions.calibrating.next_labels import NextLabel
 from evalkit.pages.plain import plain, shown
 
 __all__ = ["flips_screen", "next_labels_screen", "rates_screen", "split_screen"]

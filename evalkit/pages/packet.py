@@ -17,16 +17,9 @@ from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.decisions.meeting.review import Review
 from evalkit.pages.ballot import page_policy
 from evalkit.pages.plain import plain, shown
-from evalkit.pages.review.render import (
-    TEMPLATES,
-    DiscussedRow,
-    diff_html,
-    discussed_html,
-    discussed_row,
-    environment,
-    style,
-)
+from evalkit.pages.review.render import DiscussedRow, discussed_html, discussed_row
 from evalkit.pages.review.tables import Table, cells, table_html
+from evalkit.pages.review.templating import TEMPLATES, diff_html, environment, style
 from evalkit.pages.review.views import agreement_table, candidates_table, confusion_table, votes_table
 
 __all__ = ["MOST_BYTES", "latest_decision", "render_minutes", "render_packet"]

@@ -46,9 +46,7 @@ def score_screen(
 def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:
     metric, policy = facts["metric"], facts["policy"]
     under = f"policy {policy['name']} {policy['version']}" if policy else "no usable policy"
-    yield from _wrapped(
-        f"{metric['name']}, contract {metric['contract_version']}; {under}; as of {facts['as_of']}"
-    )
+    yield from _wrapped(f"{metric['name']}, contract {metric['contract_version']}; {under}; as of {facts['as_of']}")
     yield ""
     yield from _counts(facts["ledger"], is_judged=True)
     for number, blocker in enumerate(ordered_blockers(facts), start=1):

@@ -15,7 +15,7 @@ from labelled_rows import SHARE, WORD, label, record, separable, world
 from evalkit.cases.labels import Label
 from evalkit.contract import EvalkitError, Outcome, make_metric
 from evalkit.decisions.calibrate import CalibrateOptions, calibrate
-from evalkit.decisions.calibration_record import calibration_facts
+from evalkit.decisions.calibrating.calibration_record import calibration_facts
 from evalkit.scoring.records import Record
 
 EASY = CalibrateOptions(max_false_pass=0.2, confidence=0.9)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from evalkit.decisions.certificate import certify, family_of, labels_needed, upper_bound
-from evalkit.decisions.sweep import sweep
+from evalkit.decisions.calibrating.certificate import certify, family_of, labels_needed, upper_bound
+from evalkit.decisions.calibrating.sweep import sweep
 
 
 def fails(n: int, passing: int = 0, goods: int = 10) -> tuple[list[float], list[bool]]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evalkit.decisions.certificate import certify
-from evalkit.decisions.sweep import sweep
+from evalkit.decisions.calibrating.certificate import certify
+from evalkit.decisions.calibrating.sweep import sweep
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import pytest
 from labelled_rows import SHARE, separable, world
 
 from evalkit.decisions.calibrate import calibrate
-from evalkit.decisions.estimate import estimate_pass_rates
+from evalkit.decisions.calibrating.estimate import estimate_pass_rates
 
 
 def test_the_unlabelled_rows_are_estimated_from_the_labelled_ones() -> None:

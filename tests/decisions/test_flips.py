@@ -8,7 +8,7 @@ from labelled_rows import SHARE, WORD, label, record, world
 from evalkit.cases.labels import Label
 from evalkit.cases.settle import settle
 from evalkit.contract import EvalkitError
-from evalkit.decisions.flips import Flip, Move, flips_between, moved_labels, threshold_rule
+from evalkit.decisions.calibrating.flips import Flip, Move, flips_between, moved_labels, threshold_rule
 from evalkit.scoring.records import Record, Ruling
 
 

@@ -7,7 +7,7 @@ import pytest
 from labelled_rows import SHARE, label, separable, world
 
 from evalkit.decisions.calibrate import Calibration, calibrate
-from evalkit.decisions.next_labels import NextLabel, next_labels, next_labels_frame, reviewer_sheet
+from evalkit.decisions.calibrating.next_labels import NextLabel, next_labels, next_labels_frame, reviewer_sheet
 
 
 def found_with(n_unlabelled: int = 40, **more: object) -> tuple[Calibration, list]:  # type: ignore[type-arg]

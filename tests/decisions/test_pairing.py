@@ -7,7 +7,7 @@ from labelled_rows import SHARE, WORD, label, record, world
 
 from evalkit.cases.labels import Label
 from evalkit.contract import EvalkitError, make_metric
-from evalkit.decisions.pairing import Reading, pair
+from evalkit.decisions.calibrating.pairing import Reading, pair
 
 READING = Reading()
 

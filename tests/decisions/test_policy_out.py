@@ -14,10 +14,10 @@ from labelled_rows import SHARE, WORD, label, record, separable, world
 from evalkit.cases.labels import LabelFile
 from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.decisions.calibrate import CalibrateOptions, Calibration, calibrate
-from evalkit.decisions.calibration_record import Basis
+from evalkit.decisions.calibrating.calibration_record import Basis
+from evalkit.decisions.calibrating.policy_out import Approval, write_policy
 from evalkit.decisions.fitness import Subject, unfit
 from evalkit.decisions.policy import read_policy
-from evalkit.decisions.policy_out import Approval, write_policy
 
 APPROVED = Approval("a council", "the labels of November", date(2027, 2, 1))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalkit.contract import EvalkitError
-from evalkit.decisions.prevalence import Judged, corrected_pass_rate
+from evalkit.decisions.calibrating.prevalence import Judged, corrected_pass_rate
 
 
 def test_the_correction_by_hand() -> None:

@@ -8,8 +8,8 @@ import pytest
 from labelled_rows import SHARE, label, record, world
 
 from evalkit.cases.labels import Label
-from evalkit.decisions.pairing import Reading, pair
-from evalkit.decisions.sample import Sample, partition_in_use, sample_of
+from evalkit.decisions.calibrating.pairing import Reading, pair
+from evalkit.decisions.calibrating.sample import Sample, partition_in_use, sample_of
 from evalkit.scoring.records import Record
 
 

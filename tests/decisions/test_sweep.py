@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from evalkit.decisions.binomial import exact_interval
-from evalkit.decisions.sweep import auroc, clopper_pearson, sweep
+from evalkit.decisions.calibrating.sweep import auroc, clopper_pearson, sweep
 
 
 def test_known_counts() -> None:

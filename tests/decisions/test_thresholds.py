@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from labelled_rows import SHARE, world
 
-from evalkit.decisions.certificate import certify
-from evalkit.decisions.pairing import LabelledRow, Reading, pair
-from evalkit.decisions.thresholds import (
+from evalkit.decisions.calibrating.certificate import certify
+from evalkit.decisions.calibrating.pairing import LabelledRow, Reading, pair
+from evalkit.decisions.calibrating.thresholds import (
     MOST_THRESHOLDS,
     Threshold,
     denominators_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from labelled_rows import SHARE, label, record
 
-from evalkit.decisions.pairing import LabelledRow, Reading, pair
-from evalkit.decisions.weighting import weighted_rates
+from evalkit.decisions.calibrating.pairing import LabelledRow, Reading, pair
+from evalkit.decisions.calibrating.weighting import weighted_rates
 
 
 def rows_of(*facts: tuple[float, str, str, float | None]) -> tuple[LabelledRow, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from labelled_rows import SHARE, label, record, words
 
-from evalkit.decisions.pairing import Reading, pair
-from evalkit.decisions.thresholds import sweep_rows
-from evalkit.decisions.wrong_tool import wrong_tool_warnings
+from evalkit.decisions.calibrating.pairing import Reading, pair
+from evalkit.decisions.calibrating.thresholds import sweep_rows
+from evalkit.decisions.calibrating.wrong_tool import wrong_tool_warnings
 
 
 def warnings_of(rows: list[dict[str, Any]]) -> list[str]:

@@ -11,7 +11,7 @@ from labelled_rows import SHARE, separable, world
 
 from evalkit.contract import EvalkitError, Outcome
 from evalkit.decisions.calibrate import calibrate
-from evalkit.decisions.policy_out import PolicyOut
+from evalkit.decisions.calibrating.policy_out import PolicyOut
 from evalkit.pages.notebooks import calibrating
 
 WRITTEN = PolicyOut(Path("policy.toml"), Path("policy.calibration.json"), "sha256:0", "report")

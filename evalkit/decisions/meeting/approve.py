@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from evalkit.contract import EvalkitError, sha256_file, sha256_text
-from evalkit.decisions.calibration_record import Basis, calibration_record
+from evalkit.decisions.calibrating.calibration_record import Basis, calibration_record
+from evalkit.decisions.calibrating.flips import FlipLedger
 from evalkit.decisions.fitness import PROVISIONAL_DAYS
-from evalkit.decisions.flips import FlipLedger
 from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.decisions.meeting.meeting import Meeting, Proposal
 from evalkit.decisions.meeting.policy_text import next_version, policy_diff, policy_text

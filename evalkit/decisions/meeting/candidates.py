@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import NamedTuple
 
 from evalkit.contract.words import Better
+from evalkit.decisions.calibrating.thresholds import in_claims
 from evalkit.decisions.resolution import Step, resolution_of
-from evalkit.decisions.thresholds import in_claims
 
 __all__ = ["MOST_CANDIDATES", "Candidate", "candidates_of", "nearest_candidate", "said"]
 

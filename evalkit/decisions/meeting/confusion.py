@@ -9,9 +9,9 @@ import numpy as np
 
 from evalkit.decisions.binomial import Interval
 from evalkit.decisions.calibrate import SliceCalibration
+from evalkit.decisions.calibrating.sweep import clopper_pearson
 from evalkit.decisions.meeting.meeting import Meeting, Proposal
 from evalkit.decisions.rules import rule_of
-from evalkit.decisions.sweep import clopper_pearson
 
 __all__ = ["SliceLine", "confusion_at"]
 
@@ -51,8 +51,8 @@ class SliceLine(NamedTuple):
 def confusion_at(meeting: Meeting, proposal: Proposal, names: Sequence[str] | None = None) -> list[SliceLine]:
     """Return a line for each slice of the policy that has rows here (or for those that are named).
 
-    The error counts are over the labelled rows that calibration may use (see `evalkit.decisions.sample`): the ones
-    drawn at random, or, where none was, those that were picked, which certify nothing.
+    The error counts are over the labelled rows that calibration may use (see `calibrating.sample`): the ones drawn at
+    random, or, where none was, those that were picked, which certify nothing.
     """
     rule = rule_of(meeting.policy_with(proposal), meeting.metric)
     lines = []

@@ -14,15 +14,15 @@ from evalkit.cases.settle import Settled
 from evalkit.contract import EvalkitError, Metric
 from evalkit.contract.words import Better
 from evalkit.decisions.calibrate import CalibrateOptions, Calibration, calibrate
-from evalkit.decisions.flips import FlipLedger, flips_between
+from evalkit.decisions.calibrating.flips import FlipLedger, flips_between
+from evalkit.decisions.calibrating.pairing import better_of
+from evalkit.decisions.calibrating.scored import ScoredCases, scored_cases
+from evalkit.decisions.calibrating.thresholds import in_claims
 from evalkit.decisions.meeting.borderline import RankedRows
 from evalkit.decisions.meeting.candidates import Candidate, candidates_of
-from evalkit.decisions.pairing import better_of
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.resolution import denominator_of
 from evalkit.decisions.rules import rule_of
-from evalkit.decisions.scored import ScoredCases, scored_cases
-from evalkit.decisions.thresholds import in_claims
 from evalkit.scoring.records import Record, Ruling
 
 __all__ = ["Meeting", "Proposal", "open_meeting"]

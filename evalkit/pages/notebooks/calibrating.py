@@ -11,11 +11,11 @@ from evalkit.cases.locate import locate
 from evalkit.contract import EvalkitError, Outcome, sha256_of
 from evalkit.decisions.binomial import exact_interval, tail_at_most
 from evalkit.decisions.calibrate import CalibrateOptions, Calibration, calibrate
-from evalkit.decisions.calibration_record import Basis
-from evalkit.decisions.pairing import LabelledRow
-from evalkit.decisions.policy_out import Approval, PolicyOut, write_policy
-from evalkit.decisions.sweep import sweep
-from evalkit.decisions.thresholds import is_pass, sweep_rows
+from evalkit.decisions.calibrating.calibration_record import Basis
+from evalkit.decisions.calibrating.pairing import LabelledRow
+from evalkit.decisions.calibrating.policy_out import Approval, PolicyOut, write_policy
+from evalkit.decisions.calibrating.sweep import sweep
+from evalkit.decisions.calibrating.thresholds import is_pass, sweep_rows
 from evalkit.pages.calibrate_run import Loaded, load_all
 from evalkit.pages.calibrate_verdict import verdict
 from evalkit.pages.notebooks.page import Conclusion, NotebookPage

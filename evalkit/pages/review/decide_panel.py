@@ -13,8 +13,8 @@ from evalkit.decisions.meeting.approve import Approved, Decided, basis_problem, 
 from evalkit.decisions.meeting.policy_text import policy_diff, policy_text
 from evalkit.decisions.meeting.review import Review
 from evalkit.pages.review.controls import Message, dropdown, html, saying, show
-from evalkit.pages.review.render import diff_html
 from evalkit.pages.review.tables import table_html
+from evalkit.pages.review.templating import diff_html
 from evalkit.pages.review.threshold_panel import ThresholdPanel
 from evalkit.pages.review.views import flips_table
 

@@ -1,14 +1,8 @@
-"""Rows of a meeting as HTML: every text passes `plain` and is then escaped, in one place."""
+"""One row as the discussion sees it: what each policy says of it, what would flip it, who voted how."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from html import escape
-from pathlib import Path
-from typing import Any, NamedTuple
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from typing import NamedTuple
 
 from evalkit.contract import Decision
 from evalkit.decisions.counterfactual import counterfactual
@@ -16,25 +10,12 @@ from evalkit.decisions.meeting.meeting import Meeting, Proposal
 from evalkit.decisions.meeting.vote_tally import RowVotes
 from evalkit.decisions.rules import rule_of
 from evalkit.decisions.triage import needs_triage, triage
-from evalkit.pages.plain import plain
 from evalkit.pages.report_rows import ReportRow, report_row
-from evalkit.pages.review.blind import BlindRow
 from evalkit.pages.review.views import label_of, marks_words, vote_words
 from evalkit.pages.wording import relation
 from evalkit.scoring.records import Record
 
-__all__ = [
-    "TEMPLATES",
-    "DiscussedRow",
-    "blind_html",
-    "diff_html",
-    "discussed_html",
-    "discussed_row",
-    "environment",
-    "style",
-]
-
-TEMPLATES = Path(__file__).parents[1] / "templates"
+__all__ = ["DiscussedRow", "ShownVote", "discussed_html", "discussed_row"]
 
 
 class ShownVote(NamedTuple):
@@ -95,50 +76,6 @@ def _votes(votes: RowVotes) -> list[ShownVote]:
     ]
 
 
-@lru_cache(maxsize=1)
-def environment() -> Environment:
-    """Return the templates of review, ballot and packet."""
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-def _visible(value: Any) -> Any:
-    if isinstance(value, Markup):
-        return value
-    return plain(value, newline="\n") if isinstance(value, str) else value
-
-
-def style() -> str:
-    """Return the style sheet that widget, ballot and packet share."""
-    return (TEMPLATES / "review.css").read_text(encoding="utf-8")
-
-
-def blind_html(row: BlindRow) -> str:
-    """Return what a blind reviewer may see of a row."""
-    return str(environment().get_template("review_row.html").module.blind(row))  # type: ignore[attr-defined]
-
-
 def discussed_html(row: DiscussedRow) -> str:
     """Return all that a meeting knows of a row."""
     return str(environment().get_template("review_row.html").module.discussed(row))  # type: ignore[attr-defined]
-
-
-def diff_html(diff: str) -> str:
-    """Return a unified diff, added and removed lines told apart by sign, weight and colour."""
-    if not diff:
-        return "<p>Nothing changes.</p>"
-    lines = []
-    for line in diff.splitlines():
-        is_head = line.startswith(("+++", "---"))
-        kind = "" if is_head else {"+": "ek-add", "-": "ek-del"}.get(line[:1], "")
-        text = escape(plain(line))
-        lines.append(f'<span class="{kind}">{text}</span>' if kind else text)
-    inner = "\n".join(lines)
-    return f'<pre class="ek-diff" tabindex="0" role="region" aria-label="Changes of the policy file">{inner}</pre>'

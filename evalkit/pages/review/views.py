@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evalkit.decisions.binomial import Interval
-from evalkit.decisions.flips import FlipLedger
+from evalkit.decisions.calibrating.flips import FlipLedger
 from evalkit.decisions.meeting.candidates import nearest_candidate
 from evalkit.decisions.meeting.confusion import SliceLine, confusion_at
 from evalkit.decisions.meeting.meeting import Meeting, Proposal

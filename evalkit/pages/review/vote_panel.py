@@ -12,7 +12,7 @@ from evalkit.decisions.meeting.review import Review
 from evalkit.decisions.meeting.vote_tally import RowVotes
 from evalkit.pages.review.blind import blind_row
 from evalkit.pages.review.controls import Message, VoteButtons, card_html, html, saying, show
-from evalkit.pages.review.render import blind_html
+from evalkit.pages.review.templating import blind_html
 from evalkit.pages.review.views import VOTE_WORDS
 
 __all__ = ["VotePanel"]

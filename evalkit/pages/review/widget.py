@@ -18,7 +18,7 @@ from evalkit.pages.review.controls import Message, html, saying, show
 from evalkit.pages.review.decide_panel import DecidePanel
 from evalkit.pages.review.discuss_panel import DiscussPanel
 from evalkit.pages.review.keys import OwnKeys
-from evalkit.pages.review.render import style
+from evalkit.pages.review.templating import style
 from evalkit.pages.review.threshold_panel import ThresholdPanel
 from evalkit.pages.review.vote_panel import VotePanel
 

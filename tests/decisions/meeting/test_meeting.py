@@ -8,10 +8,10 @@ import pytest
 from evalkit import GateOptions, discrete_metric, evidence_coverage, gate
 from evalkit.contract import EvalkitError
 from evalkit.decisions.calibrate import CalibrateOptions
+from evalkit.decisions.calibrating.thresholds import is_pass
 from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.decisions.meeting.meeting import open_meeting
 from evalkit.decisions.meeting.review import open_review
-from evalkit.decisions.thresholds import is_pass
 
 
 def test_a_proposal_flips_exactly_the_rows_between_the_two_thresholds(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from evalkit import evidence_coverage, read_cases, score_cases
 from evalkit.pages.review.blind import BlindRow, blind_row
-from evalkit.pages.review.render import blind_html
+from evalkit.pages.review.templating import blind_html
 
 
 def blind(tmp_path: Path, **change: Any) -> BlindRow:

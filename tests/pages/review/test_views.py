@@ -10,8 +10,9 @@ from evalkit.decisions.meeting.review import Review
 from evalkit.pages.review import views
 from evalkit.pages.review.page import blind_text, mixed_scores
 from evalkit.pages.review.pictures import distribution, distribution_chart
-from evalkit.pages.review.render import diff_html, discussed_html, discussed_row
+from evalkit.pages.review.render import discussed_html, discussed_row
 from evalkit.pages.review.tables import Table, table_html
+from evalkit.pages.review.templating import diff_html
 
 EVIL = '<script>alert(1)</script><svg onload=alert(1)>\x1b[31m"|`'
 

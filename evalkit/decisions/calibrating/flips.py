@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from evalkit.cases.settle import Settled
 from evalkit.contract import EvalkitError, Metric
-from evalkit.decisions.pairing import better_of
-from evalkit.decisions.thresholds import is_pass
+from evalkit.decisions.calibrating.pairing import better_of
+from evalkit.decisions.calibrating.thresholds import is_pass
 from evalkit.scoring.records import Record, Ruling
 from evalkit.scoring.stream import Rule
 

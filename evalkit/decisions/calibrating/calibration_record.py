@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from evalkit.cases.labels import LabelFile
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.held_out import HeldOutSlice
-from evalkit.decisions.thresholds import is_pass
-from evalkit.decisions.weighting import weighted_rates
+from evalkit.decisions.calibrating.held_out import HeldOutSlice
+from evalkit.decisions.calibrating.thresholds import is_pass
+from evalkit.decisions.calibrating.weighting import weighted_rates
 
 __all__ = ["Basis", "calibration_facts", "calibration_record"]
 

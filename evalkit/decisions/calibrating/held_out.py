@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from evalkit.cases.holdout import Look, append_look, read_looks, refuse_second_look, same_look
 from evalkit.contract import sha256_of
 from evalkit.contract.words import Better
-from evalkit.decisions.certificate import Certificate, Family, certify, family_of, labels_needed
-from evalkit.decisions.pairing import Pairing
-from evalkit.decisions.sample import Sample, sample_of
-from evalkit.decisions.sweep import Sweep
-from evalkit.decisions.thresholds import Threshold, denominators_of, sweep_rows, threshold_table
+from evalkit.decisions.calibrating.certificate import Certificate, Family, certify, family_of, labels_needed
+from evalkit.decisions.calibrating.pairing import Pairing
+from evalkit.decisions.calibrating.sample import Sample, sample_of
+from evalkit.decisions.calibrating.sweep import Sweep
+from evalkit.decisions.calibrating.thresholds import Threshold, denominators_of, sweep_rows, threshold_table
 
 __all__ = ["HeldOut", "HeldOutSlice", "LookContext", "certify_held_out", "stricter"]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from evalkit.cases.near_duplicates import near_duplicates
 from evalkit.cases.shape import PARTITIONS
 from evalkit.contract import example_list
-from evalkit.decisions.pairing import Fate, LabelledRow, Pairing
+from evalkit.decisions.calibrating.pairing import Fate, LabelledRow, Pairing
 
 __all__ = ["MOST_LEFT_OUT", "Sample", "partition_in_use", "sample_of"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalkit.decisions.agreement import FEWEST_RARE
-from evalkit.decisions.pairing import LabelledRow
-from evalkit.decisions.sweep import Sweep, auroc
+from evalkit.decisions.calibrating.pairing import LabelledRow
+from evalkit.decisions.calibrating.sweep import Sweep, auroc
 
 __all__ = ["wrong_tool_warnings"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.decisions.sweep import Sweep
+from evalkit.decisions.calibrating.sweep import Sweep
 
 __all__ = ["Certificate", "Family", "certify", "family_of", "labels_needed", "upper_bound"]
 

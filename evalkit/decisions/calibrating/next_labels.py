@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.pairing import LabelledRow
+from evalkit.decisions.calibrating.pairing import LabelledRow
 from evalkit.scoring.records import Record
 
 if TYPE_CHECKING:

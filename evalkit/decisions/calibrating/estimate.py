@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.pairing import LabelledRow
-from evalkit.decisions.prevalence import CorrectedRate, Judged, corrected_pass_rate
-from evalkit.decisions.thresholds import is_pass
+from evalkit.decisions.calibrating.pairing import LabelledRow
+from evalkit.decisions.calibrating.prevalence import CorrectedRate, Judged, corrected_pass_rate
+from evalkit.decisions.calibrating.thresholds import is_pass
 
 __all__ = ["SliceRate", "estimate_pass_rates"]
 

@@ -11,7 +11,7 @@ import orjson
 
 from evalkit.contract import EvalkitError, sha256_file
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
-from evalkit.decisions.calibration_record import Basis, calibration_record
+from evalkit.decisions.calibrating.calibration_record import Basis, calibration_record
 from evalkit.decisions.policy import read_policy
 from evalkit.scoring.run import write_whole
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from evalkit.contract.words import Better
 from evalkit.decisions.binomial import Interval
-from evalkit.decisions.certificate import Certificate, labels_needed, upper_bound
-from evalkit.decisions.pairing import LabelledRow
+from evalkit.decisions.calibrating.certificate import Certificate, labels_needed, upper_bound
+from evalkit.decisions.calibrating.pairing import LabelledRow
+from evalkit.decisions.calibrating.sweep import Bounds, Sweep, clopper_pearson, sweep
 from evalkit.decisions.resolution import allowed, needed
-from evalkit.decisions.sweep import Bounds, Sweep, clopper_pearson, sweep
 
 __all__ = ["MOST_THRESHOLDS", "Threshold", "denominators_of", "in_claims", "is_pass", "sweep_rows", "threshold_table"]
 

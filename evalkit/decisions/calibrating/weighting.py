@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from evalkit.contract.words import Better
-from evalkit.decisions.pairing import LabelledRow
-from evalkit.decisions.thresholds import is_pass
+from evalkit.decisions.calibrating.pairing import LabelledRow
+from evalkit.decisions.calibrating.thresholds import is_pass
 
 __all__ = ["Stratum", "WeightedRates", "weighted_rates"]
 
@@ -44,7 +44,7 @@ def weighted_rates(rows: Sequence[LabelledRow], threshold: float, better: Better
     --------
     Of two bad rows one passes: 1 of 2 as sampled. If it stands for 9 production rows and the other for 1, it is 0.9.
 
-    >>> from evalkit.decisions.pairing import LabelledRow
+    >>> from evalkit.decisions.calibrating.pairing import LabelledRow
     >>> row = LabelledRow("a", "s", 1.0, True, "single", "random", "production", None, None, None, "", None, (), "web",
     ...                   None, 9.0)
     >>> weighted_rates([row, row._replace(case_id="b", value=0.0, weight=1.0)], 0.5, "higher").false_pass_rate
