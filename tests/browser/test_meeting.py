@@ -266,8 +266,8 @@ def nameless(page: Any) -> list[str]:
     """Controls of the review that a screen reader could not name."""
     script = """root => [...root.querySelectorAll("button, input, select, textarea, [role=slider], [tabindex='0']")]
       .filter(e => e.getClientRects().length)
-      .filter(e => !((e.tagName !== 'SELECT' && e.innerText) || e.getAttribute("aria-label") || e.title || e.placeholder ||
-        (e.labels && e.labels.length) || e.getAttribute("aria-labelledby")))
+      .filter(e => !((e.tagName !== 'SELECT' && e.innerText) || e.getAttribute("aria-label") ||
+        e.title || e.placeholder || (e.labels && e.labels.length) || e.getAttribute("aria-labelledby")))
       .map(e => e.outerHTML.slice(0, 120))"""
     return list(page.locator(".ek-review").evaluate(script))
 

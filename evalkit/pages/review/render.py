@@ -11,6 +11,7 @@ from evalkit.decisions.meeting.vote_tally import RowVotes
 from evalkit.decisions.rules import rule_of
 from evalkit.decisions.triage import needs_triage, triage
 from evalkit.pages.report_rows import ReportRow, report_row
+from evalkit.pages.review.templating import environment
 from evalkit.pages.review.views import label_of, marks_words, vote_words
 from evalkit.pages.wording import relation
 from evalkit.scoring.records import Record

@@ -1,4 +1,4 @@
-"""The templates and the style that widget, ballot and packet share: every text is made plain and escaped in one place."""
+"""Templates and style of widget, ballot and packet: every text is made plain and escaped in one place."""
 
 from __future__ import annotations
 
