@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -44,10 +45,13 @@ class Forked:
         return Ended(code, out, err)
 
     def survivors(self, seconds: float = 10.0) -> list[int]:
-        """Return the processes of the group that are still there after waiting for them to go."""
+        """Return (and then kill) the processes of the group that are still there after waiting for them to go."""
         until = time.monotonic() + seconds
         while (left := _alive(self.pid)) and time.monotonic() < until:
             time.sleep(0.05)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         return left
 
 

@@ -13,7 +13,7 @@ from evalkit.contract import Decision
 from evalkit.decisions.resolution import denominator_of
 from evalkit.scoring.records import Record
 
-__all__ = ["MOST_ROWS", "Selection", "Tally", "select_rows"]
+__all__ = ["MOST_PASSING", "MOST_ROWS", "Selection", "Tally", "select_rows"]
 
 MOST_ROWS = 2_000
 _MOST_DISTINCT = 5_000
@@ -54,6 +54,10 @@ class Selection(NamedTuple):
     tallies: dict[str, Tally]
 
 
+MOST_PASSING = 500
+"""Of rows that pass: a few hundred show what passing looks like, and more only make the page heavy."""
+
+
 def select_rows(path: Path, *, is_judged: bool, reviewed: Sequence[str] = (), most: int = MOST_ROWS) -> Selection:
     """Read ``records.jsonl`` once, in memory that does not grow with its length.
 
@@ -68,6 +72,7 @@ def select_rows(path: Path, *, is_judged: bool, reviewed: Sequence[str] = (), mo
         How many rows are kept.
     """
     groups: tuple[list[bytes], list[bytes], list[bytes]] = ([], [], [])
+    limits = (most, most, min(most, MOST_PASSING))
     sizes = [0, 0, 0]
     tallies: dict[str, Tally] = {}
     with path.open("rb") as stream:
@@ -81,7 +86,7 @@ def select_rows(path: Path, *, is_judged: bool, reviewed: Sequence[str] = (), mo
             passes = fields["decision"] == "pass" if is_judged else fields["state"] == "scored"
             group = 2 if passes else 0 if fields["blocking"] else 1
             sizes[group] += 1
-            if len(groups[group]) < most:
+            if len(groups[group]) < limits[group]:
                 groups[group].append(raw)
     kept = [raw for group in groups for raw in group][:most]
     rows = [Record.from_json(raw, where=path.name) for raw in kept]
