@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from evalkit.contract import EvalkitError, sha256_file
 
-__all__ = ["Frozen", "Limits", "Override", "Policy", "PolicyFile", "SliceLimits", "read_policy"]
+__all__ = ["Frozen", "Limits", "Override", "Policy", "PolicyFile", "SliceLimits", "next_version", "read_policy"]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -195,6 +195,18 @@ class Policy(BaseModel):
     def facts(self) -> dict[str, Any]:
         """Return the policy as plain JSON values, as it was written."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"schema": self.format}
+
+
+def next_version(old: str, day: date) -> str:
+    """Return the day, or the day and a number where the policy already has a version of that day.
+
+    >>> next_version("7", date(2026, 12, 1)), next_version("2026-12-01.2", date(2026, 12, 1))
+    ('2026-12-01', '2026-12-01.3')
+    """
+    head, _, number = old.partition(".")
+    if head != day.isoformat():
+        return day.isoformat()
+    return f"{head}.{int(number) + 1 if number.isdigit() else 2}"
 
 
 class PolicyFile(NamedTuple):

@@ -12,7 +12,7 @@ import orjson
 from evalkit.contract import EvalkitError, sha256_file
 from evalkit.decisions.calibrate import Calibration, SliceCalibration
 from evalkit.decisions.calibrating.calibration_record import Basis, calibration_record
-from evalkit.decisions.policy import read_policy
+from evalkit.decisions.policy import next_version, read_policy
 from evalkit.scoring.run import write_whole
 
 __all__ = ["Approval", "PolicyOut", "write_policy"]
@@ -92,7 +92,7 @@ def _fill(document: Any, path: Path, found: Calibration, basis: Basis, approval:
     values: dict[str, Any] = {
         "schema": 1,
         "name": document.get("name", path.stem),
-        "version": _version(document.get("version"), basis.made_on),
+        "version": next_version(str(document.get("version") or ""), day),
         "mode": "report" if approval.missing() else "block",
         "metric": found.metric.name,
         "contract_version": found.metric.version,
@@ -127,15 +127,6 @@ def _head(document: Any, found: Calibration) -> None:
         lines.append("The labels are SYNTHETIC: this certifies nothing outside the example.")
     for line in lines:
         document.add(tomlkit.comment(line))
-
-
-def _version(old: Any, day: str) -> str:
-    """Return the day, or the day and a number where the policy already has a version of that day."""
-    old = str(old or "")
-    if old.partition(".")[0] != day:
-        return day
-    number = old.partition(".")[2]
-    return f"{day}.{int(number) + 1 if number.isdigit() else 2}"
 
 
 def _slices(document: Any, found: Calibration) -> None:

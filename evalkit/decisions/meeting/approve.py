@@ -16,9 +16,9 @@ from evalkit.decisions.calibrating.flips import FlipLedger
 from evalkit.decisions.fitness import PROVISIONAL_DAYS
 from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.decisions.meeting.meeting import Meeting, Proposal
-from evalkit.decisions.meeting.policy_text import next_version, policy_diff, policy_text
+from evalkit.decisions.meeting.policy_text import policy_diff, policy_text
 from evalkit.decisions.meeting.vote_tally import Tally
-from evalkit.decisions.policy import read_policy
+from evalkit.decisions.policy import next_version, read_policy
 from evalkit.scoring.run import write_whole
 
 __all__ = ["Action", "Approved", "Decided", "basis_problem", "decide", "parse_actions"]

@@ -11,7 +11,7 @@ import tomlkit
 
 from evalkit.decisions.meeting.meeting import Meeting, Proposal
 
-__all__ = ["next_version", "policy_diff", "policy_text"]
+__all__ = ["policy_diff", "policy_text"]
 
 _OURS = "threshold review "
 
@@ -59,18 +59,6 @@ def _explain(item: Any, meaning: str, day: date) -> None:
     old = item.trivia.comment.removeprefix("#").strip()
     if not old or old.startswith(_OURS):
         item.comment(f"{_OURS}{day}{': ' if meaning else ''}{meaning}")
-
-
-def next_version(old: str, day: date) -> str:
-    """Return the day, or the day and a number where the policy already has a version of that day.
-
-    >>> next_version("7", date(2026, 12, 1)), next_version("2026-12-01.2", date(2026, 12, 1))
-    ('2026-12-01', '2026-12-01.3')
-    """
-    head, _, number = old.partition(".")
-    if head != day.isoformat():
-        return day.isoformat()
-    return f"{head}.{int(number) + 1 if number.isdigit() else 2}"
 
 
 def policy_diff(old: str, new: str) -> str:
