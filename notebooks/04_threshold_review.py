@@ -42,6 +42,9 @@ out_dir: str = "runs/notebooks"  # outcome.json goes into a folder of this page'
 renderer: str = "auto"  # of charts: png (static), jupyter (hover, needs no network) or auto
 interactive: bool = True  # shows the meeting where somebody has the page open
 
+# %% [markdown]
+# A parameter that is unknown, of another type or not finite ends the page in the next cell, as *incomplete*.
+
 # %%
 import pandas as pd
 from IPython.display import display
@@ -192,7 +195,7 @@ f"{line.passing} of {line.n} rows pass at {chosen!r}"
 # - Whether two of you would decide them alike, before and after talking.
 # - Which rows any other threshold would flip, and that some rows no threshold can sort.
 #
-# Next, `05_judge_controls_and_certification` asks whether a judge can be trusted at all.
+# Next, `06_explain_and_migrate` asks why a check turned red, and what changes with a new metric.
 #
 # The last cell judges all rows under the policy that was decided above or, headless, under the proposal.
 

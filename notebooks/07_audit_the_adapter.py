@@ -164,7 +164,7 @@ f"{len(touched)} of {len(audited.rows)} rows, both ways"
 # - That untouched traces arrive as themselves. `evalkit adapt` writes this audit beside the cases, and a gate of cases
 #   that were changed afterwards is *incomplete*.
 #
-# Next, `08_domain_metrics` runs several metrics over one file.
+# Next, `01_design_a_metric` asks whether the score made from these cases means what it says.
 #
 # The last cell writes `outcome.json`, and raises unless the outcome is *passed*: so papermill and CI learn of it.
 

@@ -54,7 +54,8 @@ def test_cells_are_small_and_each_has_words_before_it(source: Path) -> None:
     notebook = read_source(source)
     cells = code_cells(notebook)
     assert len(cells) <= MOST_CODE_CELLS
-    assert max(len(cell.source.splitlines()) for cell in cells) <= 15
+    # The first cell declares the parameters, a line each: how many there may be is another rule.
+    assert max(len(cell.source.splitlines()) for cell in cells[1:]) <= 15
     kinds = [cell.cell_type for cell in notebook.cells]
     bare = [cells[i].source for i, kind in enumerate(kinds[1:]) if kind == kinds[i] == "code" and i < len(cells)]
     assert not bare, "a code cell follows a code cell"
