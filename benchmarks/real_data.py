@@ -45,7 +45,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         result, usefulness = gate_expertqa(source, Path(scratch))
     ledger = result.ledger
-    values = [value for block in ledger.values.values() for value in block.counts.elements()]
+    values = [value for block in ledger.values.values() for value in block.by_value().elements()]
     expected = [
         ("answers", ledger.lines, 217),
         ("scored", ledger.total(state="scored"), 216),

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError, Metric
 from evalkit.decisions.binomial import mcnemar_p
+from evalkit.scoring.parts import Rule
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run
-from evalkit.scoring.stream import Rule
 
 __all__ = ["Baseline", "Compared", "read_baseline"]
 

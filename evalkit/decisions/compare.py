@@ -15,6 +15,7 @@ from evalkit.decisions.explaining.divergence import Divergence
 from evalkit.decisions.explaining.dual_run import DualRun, Side
 from evalkit.decisions.explaining.explanation import Standing, standing_of
 from evalkit.decisions.explaining.paired_runs import RowPair
+from evalkit.decisions.explaining.preparation_changes import preparation
 from evalkit.decisions.explaining.sides import Sides
 from evalkit.decisions.policy import Policy
 from evalkit.scoring.records import Record
@@ -26,8 +27,11 @@ ABSENT = "absent"
 
 _CONFIDENCE = 0.95
 _ATTRIBUTED: tuple[Divergence, ...] = (
-    "policy", "metric", "rubric", "prompt", "judge_model", "provider_settings", "ragas_version", "labels", "parser",
+    "policy", "metric", "adapter", "rubric", "prompt", "judge_model", "provider_settings", "ragas_version", "labels",
+    "parser",
 )  # fmt: skip
+_COMPARISONS = COMPARISONS | {"adapter": preparation}
+"""Both sides read one stored row, so of what lies between trace and metric only the hooks can differ."""
 
 
 class Disagreement(NamedTuple):
@@ -205,7 +209,7 @@ def _attributed(pair: RowPair, pairs: DualRun) -> Divergence:
         return "dataset"
     # The same inputs, so whatever an edited source moved is the metric's; a new contract is part of a new metric.
     sides = Sides(pair.old, pair.new._replace(input_hash=pair.old.input_hash), old, new)
-    if (word := next((word for word in _ATTRIBUTED if COMPARISONS[word](sides)), None)) is not None:
+    if (word := next((word for word in _ATTRIBUTED if _COMPARISONS[word](sides)), None)) is not None:
         return word
     return "metric" if old.contract_terms != new.contract_terms else "none"
 

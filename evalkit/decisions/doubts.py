@@ -8,7 +8,7 @@ from datetime import date
 from evalkit.contract import Metric, example_list
 from evalkit.decisions.fitness import expiry_warnings
 from evalkit.decisions.policy import Policy, SliceLimits
-from evalkit.scoring.records import Ledger
+from evalkit.scoring.ledger import Ledger
 
 __all__ = ["policy_doubts"]
 
@@ -31,6 +31,7 @@ def policy_doubts(policy: Policy, metric: Metric, ledger: Ledger, as_of: date) -
         *_not_yet(policy, as_of),
         *_cannot_fail(policy, metric),
         *_without_rows(policy, ledger),
+        *([metric.preparation.in_words()] if metric.preparation else []),
     ]
 
 

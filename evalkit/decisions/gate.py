@@ -8,19 +8,24 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from evalkit.cases.holdout import LEDGER_NAME
 from evalkit.contract import Metric, Outcome, sha256_of
 from evalkit.decisions.baseline import Baseline, Compared, read_baseline
 from evalkit.decisions.blockers import Blocker
+from evalkit.decisions.certifying.look import Judged
 from evalkit.decisions.doubts import policy_doubts
 from evalkit.decisions.fitness import unfit
 from evalkit.decisions.gate_source import GateSource
-from evalkit.decisions.labelled import Labelled, judge_labels
+from evalkit.decisions.labelled import Compared as ComparedWithLabels
+from evalkit.decisions.labelled import Labelled, LabelSide, judge_labels
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
 from evalkit.decisions.rows import Excused, excuse, judge_rows, unjudged
 from evalkit.decisions.rules import rule_of
-from evalkit.scoring.records import Diagnosis, Ledger, Record
+from evalkit.scoring.ledger import Ledger
+from evalkit.scoring.parts import Judgement, RecordSink
+from evalkit.scoring.places import Places
+from evalkit.scoring.records import Diagnosis, Record
 from evalkit.scoring.run import open_run
-from evalkit.scoring.stream import Judgement, RecordSink
 
 __all__ = ["GateOptions", "GateResult", "gate"]
 
@@ -34,6 +39,10 @@ class GateOptions:
     baseline: Path | None = None
     labels: Path | None = None
     """What people say of the rows; needed where the policy limits false passes or false fails."""
+    causes: Path | None = None
+    """What reviewers say of each disagreement between decision and label; a judge's disagreements need it."""
+    ledger: Path | None = None
+    """Where a look at held-out rows is written down; beside the policy by default."""
     require_revision: str | None = None
     feeds: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
@@ -60,7 +69,10 @@ class GateResult:
     excused: Excused
     compared: Compared | None
     labelled: tuple[Labelled, ...]
+    """Decisions beside labels, by slice and partition."""
     rows_hash: str
+    places: Places
+    """Where the records stand that a page will show."""
     adapter: Mapping[str, Any] | None = None
     """Which adapter made the cases, with its mapping and audit; ``None`` where none did."""
     judge: Mapping[str, Any] | None = None
@@ -139,16 +151,19 @@ def gate(
     keeps = baseline is not None or options.labels is not None
     judgement = Judgement(rule, _diagnosis(metric), keep_decisions=keeps) if rule else None
     streamed = source.stream(judgement, sink, feeds=options.feeds, workers=options.workers, on_rows=options.on_rows)
-    excused, labelled = Excused([], [], [], []), list[Labelled]()
+    excused, against = Excused([], [], [], []), ComparedWithLabels([], [], [])
+    blockers += _wrong_revision(streamed.ledger, options.require_revision)
     if usable:
         excused = excuse(usable, streamed.notable, baseline.failing() if baseline else frozenset(), as_of)
         blockers += [*unjudged(usable, streamed), *judge_rows(usable, streamed, excused)]
         blockers += [*_without_baseline(usable, baseline), *source.over_cost(usable)]
-        labelled, against_labels = judge_labels(usable, streamed, options.labels)
-        blockers += against_labels
-    blockers += _wrong_revision(streamed.ledger, options.require_revision)
+        is_sound = not any(blocker.outcome is Outcome.incomplete for blocker in blockers)
+        side = _label_side(metric, source, policy_file, options, as_of, is_sound=is_sound)
+        against = judge_labels(usable, streamed, side)
+        blockers += against.blockers
+        excused = excused.used_for(against.slices)
     doubts = policy_doubts(usable, metric, streamed.ledger, as_of) if usable else []
-    warnings = [*streamed.findings, *source.doubts(options.feeds), *doubts, *excused.warnings]
+    warnings = [*streamed.findings, *source.doubts(options.feeds), *doubts, *excused.warnings, *against.warnings]
     return GateResult(
         metric=metric,
         policy_file=policy_file,
@@ -164,10 +179,26 @@ def gate(
         knife_edges=tuple(streamed.knife_edges),
         excused=excused,
         compared=baseline.compare(streamed.decided) if baseline else None,
-        labelled=tuple(labelled),
+        labelled=tuple(against.slices),
         rows_hash=streamed.rows_hash,
+        places=streamed.places,
         adapter=adapter.manifest,
         judge=source.judge,
+    )
+
+
+def _label_side(
+    metric: Metric, source: GateSource, policy: PolicyFile, options: GateOptions, as_of: date, *, is_sound: bool
+) -> LabelSide:
+    subject = source.subject()
+    return LabelSide(
+        metric=metric,
+        judged=Judged(metric.name, metric.version, subject.metric_fingerprint, subject.judge),
+        labels=options.labels,
+        causes=options.causes,
+        ledger=options.ledger or policy.path.with_name(LEDGER_NAME),
+        as_of=as_of,
+        is_sound=is_sound,
     )
 
 

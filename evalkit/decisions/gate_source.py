@@ -13,9 +13,10 @@ from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import Subject
 from evalkit.decisions.policy import Policy
+from evalkit.scoring.parts import Judgement, RecordSink, Streamed
 from evalkit.scoring.run import Run, lock_hash, open_run
-from evalkit.scoring.scorer_of import scorer_of
-from evalkit.scoring.stream import Judgement, RecordSink, Streamed, stream_cases, stream_records
+from evalkit.scoring.scorer_of import replay_notes, scorer_of
+from evalkit.scoring.stream import stream_cases, stream_records
 
 __all__ = ["GateSource"]
 
@@ -96,8 +97,9 @@ class GateSource:
             )
 
     def doubts(self, feeds: Mapping[str, str]) -> Iterator[str]:
-        """Yield what an earlier run makes doubtful: a metric that was edited since, options that come too late."""
+        """Yield what is doubtful: recorded verdicts; of an earlier run, an edited metric and options that come late."""
         if self.run is None:
+            yield from replay_notes(self.metric, self.path)
             return
         if self.run.manifest["metric"].get("fingerprint") != self.metric.fingerprint:
             yield f"the run was scored by another source of {self.metric.name} than the one given: its values stand"
@@ -115,7 +117,10 @@ class GateSource:
     ) -> Streamed:
         """Score the cases, or read the records, ruling on each as it passes by."""
         if self.run is not None:
+            reviewed = self.metric.contract.reviewed if self.metric.contract else ()
             blank = int(self.run.manifest.get("ledger", {}).get("blank", 0))
-            return stream_records(self.run.records_path, judgement, sink, blank=blank, on_rows=on_rows)
+            return stream_records(
+                self.run.records_path, judgement, sink, blank=blank, reviewed=reviewed, on_rows=on_rows
+            )
         scorer = scorer_of(self.metric, self.path, feeds)
         return stream_cases(self.path, scorer, judgement, sink, workers=workers, on_rows=on_rows)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evalkit.decisions.certifying.against import total_of
 from evalkit.decisions.fitness import last_day
 from evalkit.decisions.gate import GateResult
 from evalkit.decisions.policy import Policy
-from evalkit.scoring.records import Ledger
+from evalkit.scoring.ledger import Ledger
 
 __all__ = ["facts_of"]
 
@@ -36,6 +37,7 @@ def facts_of(result: GateResult, *, run_id: str, command: str, parameters: Mappi
         "known": [record.case_id for record in result.excused.known],
         "baseline": result.compared.facts() if result.compared else None,
         "labelled": [found.facts() for found in result.labelled],
+        "labels_total": total_of(result.labelled),
         "figures": _figures(result.ledger),
         "outcome_hash": result.outcome_hash,
     }

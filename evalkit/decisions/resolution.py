@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalkit.contract.words import Better
 
-__all__ = ["Meaning", "Resolution", "Step", "allowed", "denominator_of", "needed", "resolution_of"]
+__all__ = ["Meaning", "Resolution", "Step", "allowed", "needed", "resolution_of"]
 
 
 class Step(NamedTuple):
@@ -89,23 +89,6 @@ def allowed(threshold: float, k: int) -> int:
     while m >= 0 and m / k > threshold:
         m -= 1
     return m
-
-
-def denominator_of(
-    detail: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, reviewed: Sequence[str] = ()
-) -> int | None:
-    """Return how many claims a row's ratio is out of; ``None`` where nothing says so.
-
-    ``detail["required"]`` counts first; else the length of the only reviewed input that is a list.
-
-    >>> denominator_of({"required": 3}, None), denominator_of({}, {"wanted": ["a", "b"]}, ["wanted"])
-    (3, 2)
-    """
-    stated = detail.get("required") if detail else None
-    if isinstance(stated, int) and not isinstance(stated, bool):
-        return stated if stated > 0 else None
-    lists = [inputs[name] for name in reviewed if isinstance(inputs.get(name), list)] if inputs else []
-    return len(lists[0]) or None if len(lists) == 1 else None
 
 
 def resolution_of(

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from evalkit.contract import Outcome, example_list
 from evalkit.decisions.binomial import exact_interval
 from evalkit.decisions.blockers import Blocker, blocked_rows
-from evalkit.decisions.labelled import needs_labels
+from evalkit.decisions.labelled import Labelled, needs_labels
 from evalkit.decisions.policy import Override, Policy, SliceLimits
-from evalkit.scoring.records import Ledger, Record
-from evalkit.scoring.stream import Streamed
+from evalkit.scoring.ledger import Ledger
+from evalkit.scoring.parts import Streamed
+from evalkit.scoring.records import Record
 
 __all__ = ["Excused", "excuse", "judge_rows", "unjudged"]
 
@@ -32,6 +33,11 @@ class Excused(NamedTuple):
     known: list[Record]
     """Failures that the baseline already had, under ``block_on = "new"``."""
     warnings: list[str]
+
+    def used_for(self, compared: Sequence[Labelled]) -> Excused:
+        """Take back the warning about overrides that let a disagreement with a label stand instead."""
+        used = {_unused(str(record.case_id)) for found in compared for record in found.overridden}
+        return self._replace(warnings=[warning for warning in self.warnings if warning not in used])
 
 
 def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str], as_of: date) -> Excused:
@@ -54,8 +60,12 @@ def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str],
         is_known = record.decision == "fail" and record.case_id in known_ids and policy.block_on == "new"
         (sorted_out.known if is_known else sorted_out.open).append(record)
     for case_id in sorted(overrides.keys() - used):
-        sorted_out.warnings.append(f"the override of {case_id!r} covers no failing row any more: remove it")
+        sorted_out.warnings.append(_unused(case_id))
     return sorted_out
+
+
+def _unused(case_id: str) -> str:
+    return f"the override of {case_id!r} covers no failing row any more: remove it"
 
 
 def _stale(override: Override, record: Record) -> str:

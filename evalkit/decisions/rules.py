@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from evalkit.contract import Decision, Metric
 from evalkit.decisions.policy import Policy, SliceLimits
+from evalkit.scoring.parts import Rule
 from evalkit.scoring.records import Record, Ruling
-from evalkit.scoring.stream import Rule
 
 __all__ = ["covers", "rule_of"]
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from evalkit.contract import Metric, example_list
-from evalkit.decisions.resolution import denominator_of
+from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.records import Record
 
 __all__ = ["SAMPLE", "Advice", "advise", "advise_in_words", "rank_correlation"]

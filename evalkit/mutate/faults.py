@@ -17,9 +17,9 @@ from evalkit.contract import Metric
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.policy import Policy, PolicyFile
 from evalkit.decisions.rules import rule_of
+from evalkit.scoring.parts import Rule
 from evalkit.scoring.records import Record, Ruling
 from evalkit.scoring.score import RowScorer, Scorer
-from evalkit.scoring.stream import Rule
 
 __all__ = ["NO_FAULT", "Fault", "Seen", "Setting", "run_faulty"]
 

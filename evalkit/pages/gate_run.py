@@ -20,9 +20,9 @@ from evalkit.decisions.wrong_tool_rows import SAMPLE, advise_in_words
 from evalkit.pages.progress import counting
 from evalkit.pages.publish import publish_gate
 from evalkit.scoring.load import load_metric
+from evalkit.scoring.parts import RecordSink
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import RunWriter, new_run_id, write_whole
-from evalkit.scoring.stream import RecordSink
 
 __all__ = ["GateDone", "GateOutputs", "run_gate"]
 
@@ -104,12 +104,12 @@ def _cores() -> int:
 
 def _parameters(cases: Path, policy: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as they will stand in the outcome file: names, never paths of this machine."""
-    baseline, labels, as_of = options.get("baseline"), options.get("labels"), options.get("as_of")
+    as_of = options.get("as_of")
+    files = {name: options.get(name) for name in ("baseline", "labels", "causes", "ledger")}
     return {
         "cases": cases.name,
         "policy": policy.name,
-        "baseline": baseline.name if baseline else None,
-        "labels": labels.name if labels else None,
+        **{name: path.name if path else None for name, path in files.items()},
         "require_revision": options.get("require_revision"),
         "as_of": as_of.isoformat() if as_of else None,
         "input": dict(options.get("feeds", {})),

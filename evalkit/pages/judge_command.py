@@ -28,6 +28,7 @@ from evalkit.scoring.judging.rows import JudgeRows
 from evalkit.scoring.judging.sender import Sender
 from evalkit.scoring.load_judge import load_judge, load_object
 from evalkit.scoring.run import Run, lock_hash
+from evalkit.scoring.stream import stream_records
 
 __all__ = ["JudgeAsk", "JudgeDone", "ask_judge", "parse_amount", "parse_parameters", "show_prompt"]
 
@@ -199,7 +200,9 @@ def _budget(policy: Policy | None, ask: JudgeAsk, price: Price | None) -> Budget
 def _add_report(home: JudgeFolder, manifest: dict[str, Any]) -> None:
     from evalkit.pages.report import render_report
 
-    home.add("report.html", render_report(Run(home.folder, {"run_id": home.run_id} | manifest), None))
+    run = Run(home.folder, {"run_id": home.run_id} | manifest)
+    reviewed = (manifest["metric"].get("contract") or {}).get("reviewed", ())
+    home.add("report.html", render_report(run, None, stream_records(run.records_path, reviewed=reviewed)))
 
 
 def _concluded(judge: Judge, ask: JudgeAsk, done: JudgeRun) -> JudgeDone:

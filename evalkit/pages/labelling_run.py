@@ -25,8 +25,8 @@ from evalkit.decisions.rules import rule_of
 from evalkit.pages.calibrate_run import load_all
 from evalkit.pages.labelling_text import flips_screen, next_labels_screen, rates_screen, split_screen
 from evalkit.scoring.load import load_metric
+from evalkit.scoring.parts import Rule
 from evalkit.scoring.run import write_whole
-from evalkit.scoring.stream import Rule
 
 __all__ = ["Done", "run_estimate", "run_flips", "run_next_labels", "run_partition"]
 

@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalkit.decisions.policy import Policy
 from evalkit.decisions.resolution import Resolution, Step, resolution_of
+from evalkit.pages.certify_text import labelled_lines
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.report_rows import report_row
-from evalkit.pages.selection import Selection, Tally, select_rows
+from evalkit.pages.selection import Selection, select_rows
 from evalkit.pages.strips import HEIGHT, WIDTH, Strip, strip_of
 from evalkit.pages.wording import (
     OUTCOME_WORDS,
@@ -26,16 +27,17 @@ from evalkit.pages.wording import (
     counts_sentence,
     headline,
     knife_edges,
-    labelled_lines,
     ledger_rows,
     limit_words,
     ordered_blockers,
     policy_notes,
     relation,
 )
+from evalkit.scoring.ledger import Ledger, Values
+from evalkit.scoring.places import Places
 from evalkit.scoring.run import Run
 
-__all__ = ["render_report"]
+__all__ = ["Counted", "render_report"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_STEPS = 7
@@ -51,6 +53,18 @@ _METRIC = ("declaration", "fingerprint")
 _POLICY = tuple(Policy.model_fields)
 
 
+class Counted(Protocol):
+    """What is known of all records once they are written: a stream's result, or a gate's."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Rows by state and decision, with the values of each slice."""
+
+    @property
+    def places(self) -> Places:
+        """Where the rows stand that are shown."""
+
+
 class _SliceView(NamedTuple):
     strip: Strip
     resolution: Resolution | None
@@ -58,7 +72,7 @@ class _SliceView(NamedTuple):
     """The stretches nearest to the threshold."""
 
 
-def render_report(run: Run, facts: Mapping[str, Any] | None) -> str:
+def render_report(run: Run, facts: Mapping[str, Any] | None, counted: Counted) -> str:
     """Return the report of a run as one HTML page that asks nothing of the network.
 
     Every text of the run passes `plain` and is then escaped, in one place, so that a template cannot forget it; the
@@ -67,14 +81,15 @@ def render_report(run: Run, facts: Mapping[str, Any] | None) -> str:
     Parameters
     ----------
     run : Run
-        Its manifest and its records are read.
+        Its manifest is read, and of its records those that are shown.
     facts : mapping or None
         The outcome file; ``None`` for a run that was only scored.
+    counted : Counted
+        What whoever wrote the records counted and noted meanwhile.
     """
     manifest = run.manifest
     contract = manifest["metric"].get("contract")
-    reviewed = contract["reviewed"] if contract else ()
-    selection = select_rows(run.records_path, is_judged=facts is not None, reviewed=reviewed)
+    selection = select_rows(run.records_path, counted.places)
     environment = _environment()
     return environment.get_template("report.html").render(
         manifest=dict.fromkeys(_MANIFEST) | manifest,
@@ -92,9 +107,9 @@ def render_report(run: Run, facts: Mapping[str, Any] | None) -> str:
         notes=policy_notes(facts) if facts else [],
         warnings=facts["warnings"] if facts else manifest.get("findings", []),
         baseline=baseline_lines(facts["baseline"]) if facts and facts["baseline"] else [],
-        labelled=labelled_lines(facts.get("labelled", ())) if facts else [],
+        labelled=labelled_lines(facts) if facts else [],
         days_left=_days_left(facts),
-        slices=[_slice_view(name, tally, manifest) for name, tally in selection.tallies.items()],
+        slices=[_slice_view(name, values, manifest) for name, values in sorted(counted.ledger.values.items())],
         rows=[report_row(record) for record in selection.rows],
         sentences=_sentences(facts),
         edges=knife_edges(facts["blockers"]) if facts else [],
@@ -175,22 +190,18 @@ def _filters(selection: Selection) -> dict[str, list[str]]:
 # --- values and thresholds ------------------------------------------------------------------------------------------
 
 
-def _slice_view(name: str, tally: Tally, manifest: Mapping[str, Any]) -> _SliceView:
+def _slice_view(name: str, values: Values, manifest: Mapping[str, Any]) -> _SliceView:
     contract = manifest["metric"].get("contract") or {}
     limits = ((manifest.get("policy") or {}).get("slices") or {}).get(name, {})
     minimum, maximum = limits.get("minimum"), limits.get("maximum")
     bound = minimum if minimum is not None else maximum
-    strip = strip_of(name, tally, bound, _range(manifest["metric"].get("declaration")))
+    strip = strip_of(name, values, bound, _range(manifest["metric"].get("declaration")))
     if not strip.bars:
         return _SliceView(strip, None, ())
-    counts: dict[float, int] = {}
-    for (value, _), rows in tally.values.items():
-        if not isinstance(value, str):
-            counts[value] = counts.get(value, 0) + rows
     resolution = resolution_of(
         name,
-        counts,
-        tally.denominators,
+        {value: rows for value, rows in values.by_value().items() if not isinstance(value, str)},
+        values.denominators,
         threshold=bound,
         better="lower" if maximum is not None else contract.get("better", "higher"),
         unit="claims" if any("claim" in reviewed for reviewed in contract.get("reviewed", ())) else "items",

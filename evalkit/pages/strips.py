@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from evalkit.pages.plain import shown
-from evalkit.pages.selection import Tally
+from evalkit.scoring.ledger import Values
 
 __all__ = ["BINS", "HEIGHT", "WIDTH", "Bar", "Rule", "Strip", "strip_of"]
 
@@ -58,13 +58,13 @@ class Strip(NamedTuple):
     """Instead of bars, for a metric of labels: label, decision, rows."""
 
 
-def strip_of(name: str, tally: Tally, bound: float | None, allowed: tuple[float, float] | None) -> Strip:
+def strip_of(name: str, values: Values, bound: float | None, allowed: tuple[float, float] | None) -> Strip:
     """Return the picture of one slice.
 
     Parameters
     ----------
     name : str
-    tally : Tally
+    values : Values
     bound : float or None
         The policy's minimum or maximum.
     allowed : (low, high) or None
@@ -72,21 +72,21 @@ def strip_of(name: str, tally: Tally, bound: float | None, allowed: tuple[float,
     """
     numbers: Counter[tuple[float, str]] = Counter()
     words: list[tuple[str, str, int]] = []
-    for (value, decision), rows in tally.values.items():
+    for (value, decision), rows in values.counts.items():
         if isinstance(value, str):
             words.append((value, decision or "none", rows))
         else:
             numbers[value, decision or "none"] += rows
     if not numbers:
-        return Strip(name, tally.scored, tally.uncounted, [], None, "", "", 0, sorted(words))
-    values = [value for value, _ in numbers]
-    low, high = allowed if allowed and allowed[0] < allowed[1] else (min(values), max(values))
+        return Strip(name, values.scored, values.uncounted, [], None, "", "", 0, sorted(words))
+    seen = [value for value, _ in numbers]
+    low, high = allowed if allowed and allowed[0] < allowed[1] else (min(seen), max(seen))
     span = (high - low) or 1.0
     stacks = _stacks(numbers, low, span)
     most = max(sum(stack.values()) for stack in stacks.values())
     bars = [bar for place, stack in stacks.items() for bar in _stacked(place, stack, most)]
     rule = Rule(_x(bound, low, span), repr(bound)) if bound is not None and low <= bound <= high else None
-    return Strip(name, tally.scored, tally.uncounted, bars, rule, shown(low), shown(high), most, [])
+    return Strip(name, values.scored, values.uncounted, bars, rule, shown(low), shown(high), most, [])
 
 
 class _Place(NamedTuple):

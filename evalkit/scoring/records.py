@@ -1,10 +1,8 @@
-"""The record of one input line, and the ledger that adds them up."""
+"""The record of one input line: what became of it, why, and what it was made of."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -13,7 +11,7 @@ from evalkit.cases.strict_json import RECORD_DEPTH, parse_object
 from evalkit.contract import Decision, EvalkitError, State
 from evalkit.contract.words import DECISIONS, STATES
 
-__all__ = ["KNIFE_EDGE", "Count", "Diagnosis", "Ledger", "Record", "Ruling", "Values", "is_knife_edge"]
+__all__ = ["KNIFE_EDGE", "Diagnosis", "Record", "Ruling", "is_knife_edge"]
 
 
 KNIFE_EDGE = 1e-9
@@ -149,132 +147,3 @@ def is_knife_edge(record: Record) -> bool:
     if record.decision == "pass" or bound is None or not isinstance(value, int | float):
         return False
     return 0 < abs(value - bound) <= KNIFE_EDGE
-
-
-Count = tuple[str, bool, State, Decision | None]
-"""What rows are counted by: slice, blocking, state, decision."""
-
-
-class Values:
-    """The scored values of one slice: how many, their sum, and how often each occurs."""
-
-    MOST_DISTINCT = 5_000
-
-    def __init__(self) -> None:
-        self.n = 0
-        self.total = 0.0
-        self.counts: Counter[float | str] = Counter()
-        self.is_complete = True
-        """False once more than `MOST_DISTINCT` different values came: the counts then cover only the first of them."""
-
-    def add(self, value: float | str) -> None:
-        """Count one value."""
-        self.n += 1
-        if not isinstance(value, str):
-            self.total += value
-        if value in self.counts or len(self.counts) < self.MOST_DISTINCT:
-            self.counts[value] += 1
-        else:
-            self.is_complete = False
-
-    def merge(self, other: Values) -> None:
-        """Add the values of another part of the same slice."""
-        self.n += other.n
-        self.total += other.total
-        self.is_complete = self.is_complete and other.is_complete
-        for value, count in other.counts.items():
-            if value in self.counts or len(self.counts) < self.MOST_DISTINCT:
-                self.counts[value] += count
-            else:
-                self.is_complete = False
-
-    def mean(self) -> float | None:
-        """Return the mean of the scored numbers; ``None`` over nothing or over labels."""
-        return self.total / self.n if self.n and not any(isinstance(v, str) for v in self.counts) else None
-
-
-class Ledger:
-    """Row counts by state and decision; every line of the input is in it exactly once."""
-
-    def __init__(self) -> None:
-        self.lines = 0
-        self.blank = 0
-        self.counts: Counter[Count] = Counter()
-        self.values: dict[str, Values] = {}
-        self.revisions: Counter[str | None] = Counter()
-        """System revisions of blocking rows."""
-
-    def add(self, record: Record) -> None:
-        """Count one record (its line is counted by whoever read it)."""
-        self.counts[record.slice, record.blocking, record.state, record.decision] += 1
-        value = record.value
-        if value is not None and not isinstance(value, list):
-            if (values := self.values.get(record.slice)) is None:
-                values = self.values[record.slice] = Values()
-            values.add(value)
-        if record.blocking:
-            self.revisions[record.lineage.get("system_revision")] += 1
-
-    def merge(self, other: Ledger) -> None:
-        """Add the counts of another part of the same input."""
-        self.lines += other.lines
-        self.blank += other.blank
-        self.counts.update(other.counts)
-        self.revisions.update(other.revisions)
-        for name, values in other.values.items():
-            self.values.setdefault(name, Values()).merge(values)
-
-    def total(
-        self,
-        *,
-        state: State | None = None,
-        decision: Decision | None = None,
-        slice: str | None = None,  # noqa: A002 - the word of the file format
-        blocking: bool | None = None,
-    ) -> int:
-        """Count the rows that match everything given."""
-        return sum(
-            n
-            for (of_slice, is_blocking, in_state, decided), n in self.counts.items()
-            if (state is None or in_state == state)
-            and (decision is None or decided == decision)
-            and (slice is None or of_slice == slice)
-            and (blocking is None or is_blocking == blocking)
-        )
-
-    def slices(self) -> list[str]:
-        """Return the slices that occur, sorted."""
-        return sorted({name for name, *_ in self.counts})
-
-    def check(self) -> None:
-        """Hold the law ``lines == blank + scored + invalid + error + unrun``.
-
-        A breach is a fault inside evalkit, so it raises rather than becoming an outcome.
-        """
-        rows = self.total()
-        if self.lines != self.blank + rows:
-            msg = f"the ledger does not add up: {self.lines} lines, {self.blank} blank, {rows} records"
-            raise AssertionError(msg)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the ledger as plain JSON values."""
-        return {
-            "lines": self.lines,
-            "blank": self.blank,
-            **self._block(),
-            "blocking": self._block(blocking=True),
-            "slices": {name: {**self._block(slice=name), **self._figures([name])} for name in self.slices()},
-            **self._figures(self.slices()),
-        }
-
-    def _block(self, **where: Any) -> dict[str, int]:
-        states = {state: self.total(state=state, **where) for state in STATES}
-        return states | {decision: self.total(decision=decision, **where) for decision in DECISIONS}
-
-    def _figures(self, slices: Iterable[str]) -> dict[str, Any]:
-        merged = Values()
-        for name in slices:
-            if name in self.values:
-                merged.merge(self.values[name])
-        mean = merged.mean()
-        return {"mean": None if mean is None or not math.isfinite(mean) else mean, "mean_of": merged.n}

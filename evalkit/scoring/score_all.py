@@ -16,11 +16,13 @@ from evalkit.cases.read import BOM_FINDING, BadLine, Case, LineReader
 from evalkit.cases.shape import NearKeys
 from evalkit.contract import EvalkitError, Metric
 from evalkit.contract.lint import lint_name
+from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.load import as_metric
-from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.parts import Collector, NoSink, RecordSink, Streamed, part_of
+from evalkit.scoring.passed_on import PassedOn
+from evalkit.scoring.records import Record
 from evalkit.scoring.score import RowScorer
-from evalkit.scoring.scorer_of import scorer_of
-from evalkit.scoring.stream import Collector, NoSink, RecordSink, Streamed, part_of
+from evalkit.scoring.scorer_of import replay_notes, scorer_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +93,13 @@ def _values(metric: Metric, records: Sequence[Record]) -> Any:
     return pd.array(values, dtype="Int64") if isinstance(metric.allowed_values, range) else pd.array(values, "Float64")
 
 
-def score_all(metrics: Iterable[Any], cases: Path | str, *, feeds: Mapping[str, str] | None = None) -> ScoredAll:
+def score_all(
+    metrics: Iterable[Any],
+    cases: Path | str,
+    *,
+    feeds: Mapping[str, str] | None = None,
+    verdicts: Mapping[str, str] | None = None,
+) -> ScoredAll:
     """Score a file of cases by several metrics in one pass.
 
     Each metric's records are those it would have alone: a row that is unfit for one of them, or on which one of them
@@ -107,6 +115,9 @@ def score_all(metrics: Iterable[Any], cases: Path | str, *, feeds: Mapping[str, 
         A ``.jsonl`` file.
     feeds : mapping, optional
         ``{parameter: key}`` for parameters that another key feeds; it holds for each metric that has the parameter.
+    verdicts : mapping, optional
+        ``{parameter: metric}`` for parameters that take the value of another of these metrics on the same row. A row
+        that this one did not score keeps its state there: no verdict is made up.
 
     Raises
     ------
@@ -129,7 +140,7 @@ def score_all(metrics: Iterable[Any], cases: Path | str, *, feeds: Mapping[str, 
     """
     found = [as_metric(metric) for metric in metrics]
     kept = [_Kept() for _ in found]
-    streamed = stream_all(found, Path(cases), kept, feeds=feeds)
+    streamed = stream_all(found, Path(cases), kept, feeds=feeds, verdicts=verdicts)
     return ScoredAll(found, streamed, [tuple(sink.records()) for sink in kept])
 
 
@@ -174,6 +185,7 @@ def stream_all(
     sinks: Sequence[RecordSink] | None = None,
     *,
     feeds: Mapping[str, str] | None = None,
+    verdicts: Mapping[str, str] | None = None,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> list[Streamed]:
     """Score every line of a file by each metric, reading each line once; one sink and one result a metric."""
@@ -181,7 +193,11 @@ def stream_all(
     if not path.is_file():
         msg = "there is no such file of cases"
         raise EvalkitError(msg, where=str(path), do="give the path of a .jsonl file")
-    scorers = [scorer_of(metric, path, own) for metric, own in zip(metrics, _shared(feeds or {}, metrics), strict=True)]
+    passed_on = PassedOn(metrics, verdicts or {})
+    scorers = [
+        passed_on.into(scorer_of(metric, path, own))
+        for metric, own in zip(metrics, _shared(feeds or {}, metrics), strict=True)
+    ]
     sinks = sinks or [NoSink() for _ in metrics]
 
     def one_pass(resolved: Resolved) -> _Pass:
@@ -190,8 +206,11 @@ def stream_all(
         collectors = [Collector(sink, _silent) for sink in sinks]
         for block in read_blocks(path):
             items = [_Read(line, reader.read(line)) for line in lines_of(block)]
-            for scorer, keys, collector in zip(scorers, near, collectors, strict=True):
-                collector.add(part_of((_record(scorer, keys, item) for item in items), None))
+            passed_on.next_block()
+            for place in passed_on.order:
+                scorer, keys = scorers[place], near[place]
+                records = passed_on.noted(place, (_record(scorer, keys, item) for item in items))
+                collectors[place].add(part_of(records, None, scorer.reviewed))
             on_rows(collectors[0].ledger.lines)
         return _Pass(collectors, near)
 
@@ -204,8 +223,8 @@ def stream_all(
         collectors, near = one_pass(resolved)
     bom = [BOM_FINDING] if starts_with_bom(path) else []
     return [
-        collector.finish([*bom, *resolved.twins, *keys.findings()])
-        for collector, keys in zip(collectors, near, strict=True)
+        collector.finish([*bom, *resolved.twins, *keys.findings(), *replay_notes(metric, path)])
+        for metric, collector, keys in zip(metrics, collectors, near, strict=True)
     ]
 
 

@@ -33,6 +33,7 @@ class VerdictScorer:
         self._verdicts = {scorer.feeds[name]: (name, records) for name, records in verdicts.items()}
         self.required = tuple(key for key in scorer.required if key not in self._verdicts)
         self.optional = tuple(key for key in scorer.optional if key not in self._verdicts)
+        self.reviewed = scorer.reviewed
 
     def record(self, item: Case | BadLine) -> Record:
         """Return the record of one line."""

@@ -10,7 +10,7 @@ import pytest
 from evalkit import GateOptions, Metric, Policy, discrete_metric, evidence_coverage, gate, numeric_metric, read_policy
 from evalkit.decisions.doubts import policy_doubts
 from evalkit.pages.publish import score_to_run
-from evalkit.scoring.records import Ledger
+from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.score import score_cases
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/evidence_coverage"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.contract.words import Better
-from evalkit.decisions.resolution import allowed, denominator_of, needed, resolution_of
+from evalkit.decisions.resolution import allowed, needed, resolution_of
+from evalkit.scoring.ledger import denominator_of
 
 RATIOS = st.integers(1, 400).flatmap(lambda k: st.integers(0, k).map(lambda m: m / k))
 SHARES = st.floats(0, 1) | st.integers(0, 1000).map(lambda n: n / 1000) | RATIOS

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from evalkit.contract import Metric
-from evalkit.decisions.gate import GateOptions, gate
+from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.outcome_file import facts_of
 from evalkit.metrics.evidence_coverage import evidence_coverage
 from evalkit.pages.publish import publish_gate
@@ -46,6 +46,7 @@ class Gated(NamedTuple):
     facts: dict[str, Any]
     run: Run
     html: str
+    result: GateResult
 
 
 def coverage_row(case_id: str, supported: int, required: int = 4, **more: Any) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def gated(tmp_path: Path) -> Callable[..., Gated]:
             facts = facts_of(result, run_id=writer.run_id, command="gate", parameters={})
             published = publish_gate(result, writer, facts)
         html = (folder / "report.html").read_text(encoding="utf-8")
-        made.append(Gated(facts, published, html))
+        made.append(Gated(facts, published, html, result))
         return made[-1]
 
     return run

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from evalkit.cases.strict_json import MAX_DEPTH
 from evalkit.contract import EvalkitError
 from evalkit.contract.words import DECISIONS, STATES
-from evalkit.scoring.records import KNIFE_EDGE, Ledger, Record, Ruling, Values, is_knife_edge
+from evalkit.scoring.ledger import Ledger, Values
+from evalkit.scoring.records import KNIFE_EDGE, Record, Ruling, is_knife_edge
 
 # The fields of records.jsonl in their order, spelt out: they are a public interface.
 FIELDS = [
@@ -320,12 +321,34 @@ def test_values_say_when_their_counts_are_not_all():
     values, other = Values(), Values()
     for i in range(Values.MOST_DISTINCT):
         values.add(float(i))
-    assert values.is_complete
-    values.add(0.0)
-    assert (values.is_complete, values.counts[0.0]) == (True, 2)
+    assert values.uncounted == 0
+    values.add(0.0)  # a value that is known is counted all the same
+    assert (values.uncounted, values.counts[0.0, None]) == (0, 2)
     other.add(-1.0)
+    other.add(None)  # a ranking has no place on an axis
     values.merge(other)
-    assert (values.is_complete, values.n, len(values.counts)) == (False, Values.MOST_DISTINCT + 2, Values.MOST_DISTINCT)
+    assert (values.uncounted, values.n, len(values.counts)) == (2, Values.MOST_DISTINCT + 2, Values.MOST_DISTINCT)
+    # Counted or not, every number is in the mean: (0 + 1 + … + 4999) + 0 - 1 over 5,002.
+    assert values.mean() == (4999 * 5000 / 2 - 1) / 5002
+
+
+def test_values_are_counted_under_each_decision_with_what_they_are_out_of():
+    values = Values()
+    values.add(0.5, "fail", 4, 3)
+    values.add(0.5, "review", 2)
+    values.add(1.0, "pass", 4)
+    assert values.counts == {(0.5, "fail"): 3, (0.5, "review"): 1, (1.0, "pass"): 1}
+    assert values.by_value() == {0.5: 4, 1.0: 1}
+    assert values.denominators == {4: 4, 2: 1}
+    assert values.scored == values.n == 5
+
+
+def test_a_mean_does_not_show_the_order_of_its_rows():
+    # In floats 0.1 + 0.2 + 0.3 is 0.6000000000000001 and 0.3 + 0.2 + 0.1 is 0.6: one run must not have two means.
+    means = [
+        ledger_of([record(value=v) for v in order]).facts()["mean"] for order in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))
+    ]
+    assert means == [0.6 / 3, 0.6 / 3]
 
 
 @pytest.mark.parametrize("forged", [None, [], 5, {}, {"line": 1}, record()._asdict() | {"detail": None}])

@@ -14,9 +14,10 @@ from evalkit import evidence_coverage
 from evalkit.cases import lines as lines_module
 from evalkit.contract import EvalkitError, MetricResult, numeric_metric
 from evalkit.scoring import stream as stream_module
+from evalkit.scoring.parts import Judgement, Streamed
 from evalkit.scoring.records import Diagnosis, Record, Ruling
 from evalkit.scoring.score import Scorer, score_cases
-from evalkit.scoring.stream import Judgement, Streamed, stream_cases, stream_records
+from evalkit.scoring.stream import stream_cases, stream_records
 
 
 class Kept:

@@ -10,8 +10,8 @@ from evalkit.cases.settle import Settled
 from evalkit.contract import EvalkitError, Metric
 from evalkit.decisions.calibrating.pairing import better_of
 from evalkit.decisions.calibrating.thresholds import is_pass
+from evalkit.scoring.parts import Rule
 from evalkit.scoring.records import Record, Ruling
-from evalkit.scoring.stream import Rule
 
 __all__ = ["Flip", "FlipLedger", "Move", "flips_between", "moved_labels", "threshold_rule"]
 

@@ -13,7 +13,7 @@ from evalkit.cases.near_duplicates import text_of
 from evalkit.cases.settle import Settled, settle
 from evalkit.contract import EvalkitError, Metric, example_list
 from evalkit.contract.words import Better
-from evalkit.decisions.resolution import denominator_of
+from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.records import Record
 
 __all__ = ["FATES", "Fate", "LabelledRow", "Pairing", "Reading", "better_of", "pair"]

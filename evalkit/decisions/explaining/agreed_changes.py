@@ -14,6 +14,7 @@ from evalkit.decisions.explaining.kept import (
     names,
     same_items,
 )
+from evalkit.decisions.explaining.preparation_changes import preparation
 from evalkit.decisions.explaining.run_facts import RunFacts
 from evalkit.decisions.explaining.sides import InputPair, Sides
 from evalkit.scoring.records import Record
@@ -86,7 +87,7 @@ def _bound(run: RunFacts, record: Record) -> str:
 
 def metric(sides: Sides) -> Difference | None:
     """Compare the metric's source; for a judge, only as far as its own parts (prompt, labels ...) do not explain it."""
-    before, after = (run.metric.get("fingerprint") for run in (sides.old_run, sides.new_run))
+    before, after = sides.old_run.metric_source, sides.new_run.metric_source
     if before == after or None in (before, after):
         return None
     if judge_differs(sides):
@@ -101,7 +102,9 @@ def metric(sides: Sides) -> Difference | None:
 
 
 def adapter(sides: Sides) -> Difference | None:
-    """Compare how traces became cases."""
+    """Compare how traces became cases, and what was made of these before the metric saw them."""
+    if prepared := preparation(sides):
+        return prepared
     before, after = sides.old_run.adapter, sides.new_run.adapter
     if before == after or not (before and after):
         return None

@@ -39,6 +39,7 @@ class Side(NamedTuple):
             "origin": given.origin,
             "declaration": given.declaration(),
             "contract": given.contract.facts() if given.contract else None,
+            "preparation": given.preparation_facts(),
         }
         return cls(RunFacts({"metric": facts, **installed_versions()}), given, None)
 

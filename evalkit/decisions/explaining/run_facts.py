@@ -34,6 +34,17 @@ class RunFacts:
         return _mapping(self.manifest.get("metric"))
 
     @cached_property
+    def hooks(self) -> Mapping[str, Mapping[str, Any]]:
+        """Preparation hooks by the input that each changes: its name and the hash of its source."""
+        return _mapping(_mapping(self.metric.get("preparation")).get("hooks"))
+
+    @property
+    def metric_source(self) -> Any:
+        """The fingerprint of the metric itself, without its hooks."""
+        without = _mapping(self.metric.get("preparation")).get("fingerprint_without")
+        return without or self.metric.get("fingerprint")
+
+    @cached_property
     def contract_terms(self) -> Mapping[str, Any]:
         """What decides a row's state or value; wording may be improved without changing the contract."""
         contract = _mapping(self.metric.get("contract"))
@@ -129,7 +140,8 @@ _FACTS: Mapping[str, Callable[[RunFacts], Any]] = {
     "contract version": lambda facts: facts.metric.get("contract_version"),
     "policy version": lambda facts: facts.policy_version,
     "limits": lambda facts: facts.policy.get("slices") if facts.policy else None,
-    "metric source": lambda facts: facts.metric.get("fingerprint"),
+    "metric source": lambda facts: facts.metric_source,
+    "preparation": lambda facts: facts.hooks or None,
     "adapter": lambda facts: facts.adapter or None,
     "cases": lambda facts: facts.manifest.get("cases_sha256"),
     "judge": lambda facts: facts.judge or None,

@@ -21,8 +21,8 @@ from evalkit.decisions.calibrating.thresholds import in_claims
 from evalkit.decisions.meeting.borderline import RankedRows
 from evalkit.decisions.meeting.candidates import Candidate, candidates_of
 from evalkit.decisions.policy import Policy, PolicyFile, read_policy
-from evalkit.decisions.resolution import denominator_of
 from evalkit.decisions.rules import rule_of
+from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.records import Record, Ruling
 
 __all__ = ["Meeting", "Proposal", "open_meeting"]

@@ -14,11 +14,12 @@ from evalkit.contract import Metric, MetricResult
 from evalkit.contract.judge import Judge
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.outcome_file import facts_of
-from evalkit.decisions.resolution import Resolution, denominator_of, resolution_of
+from evalkit.decisions.resolution import Resolution, resolution_of
 from evalkit.decisions.wrong_tool_rows import advise_in_words
 from evalkit.pages.plain import plain
 from evalkit.pages.row_view import reading_order, row_text, rows_frame
 from evalkit.pages.screen import gate_screen
+from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.load import load_metric
 from evalkit.scoring.records import Record
 
@@ -195,7 +196,7 @@ def resolutions(judged: Judged) -> list[Resolution]:
         rows = [record for record in judged.records if record.slice == name and record.state == "scored"]
         sizes = Counter(denominator_of(record.detail, record.inputs, reviewed) for record in rows)
         sizes.pop(None, None)
-        numbers = {float(value): n for value, n in values.counts.items()}
+        numbers = {float(value): n for value, n in values.by_value().items()}
         better = metric.contract.better if metric.contract else "higher"
         found.append(
             resolution_of(

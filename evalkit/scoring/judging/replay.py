@@ -8,9 +8,11 @@ from typing import Any
 from evalkit.cases.read import BadLine, Case
 from evalkit.contract import EvalkitError
 from evalkit.contract.judge import Judge
+from evalkit.contract.stepped import SteppedJudge
 from evalkit.scoring.judging.cassette import Cassette
 from evalkit.scoring.judging.request import JudgeSettings, RequestMaker
 from evalkit.scoring.judging.rows import JudgeRows, Recorded
+from evalkit.scoring.judging.steps import StepMaker
 from evalkit.scoring.records import Record
 
 __all__ = ["ReplayScorer", "not_recorded", "request_maker"]
@@ -19,7 +21,7 @@ __all__ = ["ReplayScorer", "not_recorded", "request_maker"]
 def request_maker(judge: Judge, settings: JudgeSettings | None, cassette: Cassette | None) -> RequestMaker:
     """Return the maker of a run's requests: under the settings given, else under those of the cassette."""
     if settings is not None:
-        return RequestMaker(judge, settings)
+        return _maker(judge, settings)
     if cassette is None:
         msg = f"no model is named for {judge.name}, and there is nothing to replay"
         mend = "set EVALKIT_JUDGE_MODEL (or --model) and OPENAI_API_KEY, or give a cassette with --replay FILE"
@@ -29,6 +31,12 @@ def request_maker(judge: Judge, settings: JudgeSettings | None, cassette: Casset
     if missing := [name for name in settings.facts() if name not in recorded]:
         msg = f"the cassette's configuration lacks {missing[0]!r}"
         raise EvalkitError(msg, where=str(cassette.path), do="record it again with evalkit judge --export FILE")
+    return _maker(judge, settings, recorded)
+
+
+def _maker(judge: Judge, settings: JudgeSettings, recorded: Mapping[str, Any] | None = None) -> RequestMaker:
+    if isinstance(judge, SteppedJudge):
+        return StepMaker(judge, settings, recorded=recorded)
     return RequestMaker(judge, settings, recorded=recorded)
 
 
@@ -45,6 +53,7 @@ class ReplayScorer:
         self.metric = rows.judge
         self.required = rows.required
         self.optional = rows.optional
+        self.reviewed = rows.reviewed
         self._rows = rows
         self._recorded = recorded
 

@@ -57,6 +57,7 @@ class JudgeRows:
         self._scorer = Scorer(judge, feeds)
         self.required = self._scorer.required
         self.optional = self._scorer.optional
+        self.reviewed = self._scorer.reviewed
         self._redact: Callable[[Any], Any] = redactor(judge.contract)
         self._retention = _reply_retention(judge)
         self._facts = maker.recorded_facts()
@@ -72,7 +73,8 @@ class JudgeRows:
                 state="invalid", reason=problem.reason, error_kind=problem.kind, owner=problem.owner
             )
             return Prepared(invalid, None)
-        return Prepared(record, self.maker.of(inputs))
+        hooks = self.judge.preparation
+        return Prepared(record, self.maker.of(hooks.of(inputs).inputs if hooks else inputs))
 
     def prepare_all(self, cases: CaseFile) -> Iterator[Prepared]:
         """Check a whole file, in input order."""

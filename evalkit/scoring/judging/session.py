@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from evalkit.scoring.judging.cassette import Cassette, write_cassette
 from evalkit.scoring.judging.engine import Engine, Question, Stop
 from evalkit.scoring.judging.folder import JudgeFolder
 from evalkit.scoring.judging.kept import Kept
+from evalkit.scoring.judging.kinds import engine_for
 from evalkit.scoring.judging.options import JudgeOptions
 from evalkit.scoring.judging.preflight import check_connection, check_shape
 from evalkit.scoring.judging.replay import not_recorded
@@ -22,7 +24,8 @@ from evalkit.scoring.judging.rows import JudgeRows, Recorded
 from evalkit.scoring.judging.sender import OpenAISender
 from evalkit.scoring.judging.tally import Tally
 from evalkit.scoring.judging.verdicts import VerdictStore
-from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.ledger import Ledger
+from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run, lock_hash
 
 __all__ = ["JudgeRun", "Session"]
@@ -61,7 +64,7 @@ class Session:
         done = {record.line: record for record in self.home.earlier()}
         for record in done.values():
             tally.add(record)
-        engine = Engine(
+        engine = engine_for(self.rows)(
             rows=self.rows,
             recorded=self._recorded(),
             emit=emit,
@@ -70,13 +73,17 @@ class Session:
             is_replay=self.cassette is not None,
             keeps=self.options.export is not None,
         )
-        questions = engine.recall(self.rows.prepare_all(self.cases), done)
+        questions = await engine.recalled(self.rows.prepare_all(self.cases), done)
         notes = await self._answer(engine, questions)
         if self.options.export:
             self._export(engine, self.options.export)
         return self._finish(tally, [*notes, *tally.findings(), *self.cases.findings])
 
     def _recorded(self) -> Recorded:
+        kept = self._kept()
+        return _Given(self.options.given, kept) if self.options.given else kept
+
+    def _kept(self) -> Recorded:
         if self.cassette is not None:
             return self.cassette
         assert self.store is not None  # noqa: S101 - a run without a cassette has opened its store
@@ -87,14 +94,14 @@ class Session:
         if self.cassette is not None:
             cassette, configuration = self.cassette, self.rows.maker.configuration
             engine.leave(questions, lambda q: Stop("not_recorded", not_recorded(cassette, q.case_id, configuration)))
-            note = f": {cassette.note}" if cassette.note else ""
-            return [f"{len(cassette)} recorded verdicts were replayed from {cassette.path.name}{note}"]
+            return [cassette.in_words()]
         if not questions:
             return []
         assert self.store is not None  # noqa: S101 - as above
         assert self.options.settings is not None  # noqa: S101 - without a model there is a cassette, or a refusal
         budget = replace(self.options.budget)  # its sums start with this run
-        if budget.cost is not None and not self.rows.maker.request("").most_output_tokens():
+        probe = self.rows.maker.request("")
+        if budget.cost is not None and "messages" in probe.body and not probe.most_output_tokens():
             msg = "a budget of money cannot be kept where no parameter limits the length of a reply"
             raise EvalkitError(msg, do="send max_tokens or max_completion_tokens, or give --max-calls N instead")
         budget.resume(self.store.used(self.home.run_id))
@@ -124,6 +131,7 @@ class Session:
 
     def _finish(self, tally: Tally, findings: list[str]) -> JudgeRun:
         judge, maker = self.rows.judge, self.rows.maker
+        findings = [*findings, *([judge.preparation.in_words()] if judge.preparation else [])]
         ledger = tally.ledger(lines=self.cases.lines, blank=self.cases.blank)
         facts = tally.facts(self.store, self.home.run_id, is_priced=self.options.price is not None)
         manifest: dict[str, Any] = {
@@ -137,6 +145,7 @@ class Session:
                 "origin": judge.origin,
                 "declaration": judge.declaration(),
                 "contract": judge.contract.facts() if judge.contract else None,
+                "preparation": judge.preparation_facts(),
             },
             "unanswered": judge.unanswered(),
             "judge": {
@@ -162,6 +171,16 @@ class Session:
         manifest["records_sha256"] = self.home.close_records()
         self.options.before_manifest(self.home, manifest)
         return JudgeRun(self.home.finish(manifest), ledger, facts, findings)
+
+
+class _Given(NamedTuple):
+    """Replies that came with the cases, before whatever is kept."""
+
+    given: Mapping[str, Kept]
+    then: Recorded
+
+    def find(self, key: str) -> Kept | None:
+        return self.given.get(key) or self.then.find(key)
 
 
 class _OfRun:

@@ -9,7 +9,8 @@ from typing import Any
 
 from evalkit.scoring.judging.attempt import Attempt
 from evalkit.scoring.judging.verdicts import VerdictStore
-from evalkit.scoring.records import Ledger, Record
+from evalkit.scoring.ledger import Ledger
+from evalkit.scoring.records import Record
 
 __all__ = ["Tally"]
 
@@ -101,12 +102,16 @@ def _sum(costs: Iterable[str | None]) -> str | None:
     return str(sum(known, Decimal(0))) if known else None
 
 
+_MOST_TOKENS = 10**12
+"""More than any call reads or writes: what a provider says beyond it is no count, and is not added to one."""
+
+
 def _tokens(attempts: Iterable[Attempt]) -> dict[str, int] | None:
     """Add up what the provider reported; ``None`` where it reported nothing."""
     totals: Counter[str] = Counter()
     for attempt in attempts:
         for name in ("prompt_tokens", "completion_tokens"):
             count = (attempt.usage or {}).get(name)
-            if isinstance(count, int):
+            if type(count) is int and 0 <= count < _MOST_TOKENS:
                 totals[name] += count
     return dict(totals) or None

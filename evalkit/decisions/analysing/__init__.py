@@ -1,0 +1,1 @@
+"""What stands behind `evalkit.decisions.analysis`: one idea a module."""

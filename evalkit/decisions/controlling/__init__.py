@@ -1,0 +1,1 @@
+"""Controls of a judge: run them, and say whether it told all of them apart."""
