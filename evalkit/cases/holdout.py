@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from evalkit.cases.appending import append_synced, growing
+from evalkit.cases.layout import TEXT, Each, misfit
 from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, canonical_json, example_list, sha256_text
@@ -64,6 +65,14 @@ class SpentSlice(NamedTuple):
         return self.labelled - self.seen
 
 
+_LAYOUT = {
+    **dict.fromkeys(Look._fields, TEXT),
+    "question": (dict,),
+    "result": Each((str, int, float, type(None))),
+    "case_ids": Each([TEXT]),
+}
+
+
 def read_looks(path: Path) -> list[Look]:
     """Read the ledger; a file that is not there holds no looks.
 
@@ -77,6 +86,8 @@ def read_looks(path: Path) -> list[Look]:
     looks: list[Look] = []
     previous: str | None = None
     for line in read_lines(path):
+        if line.is_cut and not _is_json(line.raw):
+            break  # its process died while it was written: what it was about was never shown
         found = _look(line.raw, previous)
         if isinstance(found, str):
             do = "restore the ledger from version control: it is append-only"
@@ -84,6 +95,14 @@ def read_looks(path: Path) -> list[Look]:
         looks.append(found)
         previous = sha256_text(line.raw.decode())
     return looks
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        parse_object(raw)
+    except JsonProblem:
+        return False
+    return True
 
 
 def _look(raw: bytes, previous: str | None) -> Look | str:
@@ -94,8 +113,8 @@ def _look(raw: bytes, previous: str | None) -> Look | str:
         return f"is not a line of a hold-out ledger: {problem.reason}"
     if fields.get("previous") != previous:
         return "does not follow the line before it: the ledger was edited"
-    if missing := [name for name in Look._fields if name not in fields]:
-        return f"is not a line of a hold-out ledger: {missing[0]!r} is absent"
+    if unfit := misfit(fields, _LAYOUT):
+        return f"is not a line of a hold-out ledger: {unfit}"
     case_ids = {name: tuple(ids) for name, ids in fields["case_ids"].items()}
     return Look(**{name: fields[name] for name in Look._fields} | {"case_ids": case_ids})
 
@@ -141,16 +160,13 @@ def refuse_second_look(looks: Iterable[Look], look: Look) -> None:
 
 def append_look(path: Path, look: Look) -> None:
     """Append one look and force it to disk, before anything it showed is printed."""
-    previous: str | None = None
-    if path.exists():
-        for line in read_lines(path):
-            previous = sha256_text(line.raw.decode())
-    raw = orjson.dumps(look.facts() | {"previous": previous}, option=orjson.OPT_APPEND_NEWLINE)
     try:
-        with path.open("ab") as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
+        with growing(path) as descriptor:  # the line before is read under the lock: two looks at once are two lines
+            previous: str | None = None
+            for line in read_lines(path):
+                previous = sha256_text(line.raw.decode())
+            facts = look.facts() | {"previous": previous}
+            append_synced(descriptor, orjson.dumps(facts, option=orjson.OPT_APPEND_NEWLINE))
     except OSError as error:
         msg = f"the hold-out ledger cannot be written ({error.strerror or error}); the held-out rows were not shown"
         raise EvalkitError(msg, where=str(path), do="choose another place with --ledger") from error

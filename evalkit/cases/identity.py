@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import example_list
 
-__all__ = ["DuplicateLines", "IdIndex", "Resolved", "fold", "resolve_ids"]
+__all__ = ["DuplicateLines", "IdIndex", "Resolved", "fold", "id_of", "resolve_groups", "resolve_ids"]
 
 
 class DuplicateLines(NamedTuple):
@@ -65,9 +66,17 @@ class IdIndex:
         """Remember one case id."""
         self.hashes.append(hash(fold(case_id)))
 
+    def add_all(self, case_ids: list[str]) -> None:
+        """Remember many case ids; plain ones, which most are, are folded together."""
+        text = " ".join(case_ids)
+        if text.isascii() and text.isprintable() and text.count(" ") == len(case_ids) - 1:
+            self.hashes.extend(map(hash, text.lower().split(" ")))
+        else:
+            self.hashes.extend(hash(fold(case_id)) for case_id in case_ids)
+
     def add_raw(self, raw: bytes) -> None:
         """Remember the id of a raw line, if it has one."""
-        if (case_id := _id_of(raw)) is not None:
+        if (case_id := id_of(raw)) is not None:
             self.add(case_id)
 
     def suspects(self) -> set[int]:
@@ -76,7 +85,8 @@ class IdIndex:
         return {a for a, b in pairwise(ordered) if a == b}
 
 
-def _id_of(raw: bytes) -> str | None:
+def id_of(raw: bytes) -> str | None:
+    """Return the case id of a raw line, if it has one."""
     try:
         found: Any = parse_object(raw).get("case_id")
     except JsonProblem:
@@ -90,9 +100,14 @@ def resolve_ids(path: Path, suspects: set[int]) -> Resolved:
         return Resolved({}, [])
     groups: dict[str, dict[str, list[int]]] = {}
     for line in read_lines(path):
-        case_id = _id_of(line.raw)
+        case_id = id_of(line.raw)
         if case_id is not None and hash(key := fold(case_id)) in suspects:
             groups.setdefault(key, {}).setdefault(case_id, []).append(line.number)
+    return resolve_groups(groups)
+
+
+def resolve_groups(groups: Mapping[str, Mapping[str, list[int]]]) -> Resolved:
+    """Tell duplicates from near-twins, given ``{folded id: {id: lines}}`` of every id whose hash is not its own."""
     duplicates = {
         case_id: DuplicateLines(tuple(lines))
         for group in groups.values()
@@ -103,7 +118,7 @@ def resolve_ids(path: Path, suspects: set[int]) -> Resolved:
     return Resolved(duplicates, twins)
 
 
-def _twin_sentence(group: dict[str, list[int]]) -> str:
+def _twin_sentence(group: Mapping[str, list[int]]) -> str:
     marks = Counter(mark for case_id in group for mark in set(case_id))
     shown = [
         f"{case_id!r} (line {lines[0]}{_code_points(case_id, marks, len(group))})" for case_id, lines in group.items()

@@ -11,7 +11,8 @@ from evalkit.contract import EvalkitError
 __all__ = ["Block", "Line", "lines_of", "read_blocks", "read_lines", "starts_with_bom"]
 
 _BOM = b"\xef\xbb\xbf"
-_SIZE = 1 << 20
+_SIZE = 1 << 17
+"""What a block comes to in memory, parsed and judged, then fits the caches of a processor; larger ones are slower."""
 
 
 class Line(NamedTuple):
@@ -25,7 +26,7 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Whole lines of a file, about a megabyte of them."""
+    """Whole lines of a file, 128 kB of them or one that is longer."""
 
     first: int
     """Number of its first line."""

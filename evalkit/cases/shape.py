@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from evalkit.cases.identity import fold
 from evalkit.contract.words import CASE_KEYS, OWNERS
@@ -26,6 +27,12 @@ def _is_unfit(value: object) -> bool:
         return False
     inputs = value.get("inputs", [])
     return isinstance(inputs, list) and all(map(_is_text, inputs))
+
+
+class _Check(NamedTuple):
+    key: str
+    is_right: Callable[[Any], bool]
+    expected: str
 
 
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -56,12 +63,16 @@ def shape_problem(fields: Mapping[str, Any]) -> str | None:
     case_id = fields.get("case_id")
     if not isinstance(case_id, str) or not case_id.strip() or not (case_id.isprintable() or fold(case_id)):
         return _case_id_problem(fields)  # an id of invisible characters alone is blank to everybody
-    for key, value in fields.items():
-        if key in _EXPECTED:
-            is_right, expected = _EXPECTED[key]
-            if not is_right(value):
-                return f"{key} must be {expected}; got {_short(value)}"
+    for key, is_right, expected in _checks_of(tuple(fields)):
+        if not is_right(fields[key]):
+            return f"{key} must be {expected}; got {_short(fields[key])}"
     return _evidence_problem(fields["evidence"]) if "evidence" in fields else None
+
+
+@lru_cache(maxsize=256)
+def _checks_of(keys: tuple[str, ...]) -> tuple[_Check, ...]:
+    """Choose the checks of a row by its keys, which most rows of a file share."""
+    return tuple(_Check(key, *_EXPECTED[key]) for key in keys if key in _EXPECTED)
 
 
 def _case_id_problem(fields: Mapping[str, Any]) -> str:
@@ -93,6 +104,10 @@ def _short(value: Any) -> str:
     return f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:57] + '...'}"
 
 
+_MOST_KINDS = 256
+"""Of rows by their keys: a file in which every row has other keys must not fill the memory."""
+
+
 class NearKeys:
     """Finds keys that nobody reads but that are one slip away from one that somebody does.
 
@@ -103,17 +118,14 @@ class NearKeys:
         self._required = required
         self._known = CASE_KEYS | set(required) | set(optional)
         self._near: dict[str, list[str]] = {}
+        self._unread_of: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.found: dict[str, int] = {}
         """How many rows have each suspicious key, by the sentence that says so."""
 
     def problem(self, fields: Mapping[str, Any]) -> str | None:
         """Return why the row is invalid, noting what is only suspicious."""
-        unknown = fields.keys() - self._known
-        if not unknown:
-            return None
-        for key in fields:  # in the line's order: a set's is another one in every process
-            near = self._near_keys(key) if key in unknown else []
-            absent = next((known for known in near if known not in fields), None)
+        for key in self._unread(tuple(fields)):
+            absent = next((known for known in self._near_keys(key) if known not in fields), None)
             if absent is None:
                 continue
             if absent in self._required:
@@ -125,6 +137,14 @@ class NearKeys:
     def findings(self) -> list[str]:
         """Return one sentence for each suspicious key, with the number of rows that have it."""
         return [f"{sentence} ({count} rows)" for sentence, count in sorted(self.found.items())]
+
+    def _unread(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the keys that nobody reads, in the line's order; most rows of a file have the same."""
+        if (unread := self._unread_of.get(keys)) is None:
+            unread = tuple(key for key in keys if key not in self._known)
+            if len(self._unread_of) < _MOST_KINDS:
+                self._unread_of[keys] = unread
+        return unread
 
     def _near_keys(self, key: str) -> list[str]:
         """Known keys that may be meant, required ones first."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
-__all__ = ["MAX_DEPTH", "RECORD_DEPTH", "JsonProblem", "parse_object"]
+__all__ = ["MAX_DEPTH", "RECORD_DEPTH", "JsonProblem", "parse_object", "parse_plain"]
 
 MAX_DEPTH = 250
 """Deeper nesting than this is refused: orjson writes 254 levels, and a record wraps a case once more."""
@@ -62,7 +63,20 @@ def parse_object(raw: bytes, *, depth: int = MAX_DEPTH) -> dict[str, Any]:
     return parsed
 
 
-def _is_doubtful(raw: bytes, parsed: dict[str, Any]) -> bool:
+def parse_plain(block: bytes, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """Parse the lines of a block together, or return ``None`` where one of them needs `parse_object` to look at it.
+
+    The checks are those of one line, made once for the whole block: a surplus in one line's count of colons cannot
+    make up for what another lacks, because a line never has fewer than its object written out again.
+    """
+    try:
+        parsed = list(map(orjson.loads, lines))
+    except orjson.JSONDecodeError:
+        return None
+    return None if set(map(type, parsed)) != {dict} or _is_doubtful(block, parsed) else parsed
+
+
+def _is_doubtful(raw: bytes, parsed: Any) -> bool:
     """Tell whether the slow parser must look: cheap byte counts that are never wrong in the direction that matters.
 
     A key that comes twice takes its colon with it: the parsed object, written out again, then has fewer colons than

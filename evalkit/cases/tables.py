@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import re
@@ -64,16 +65,16 @@ def table_format(path: Path, *, encoding: str | None = None, delimiter: str | No
     encoding = encoding or _encoding(path)
     # A cell may hold a whole passage; the module's own limit is 128 KB.
     csv.field_size_limit(sys.maxsize)
-    with _opened(path, encoding) as stream:
+    with _opened(path, encoding) as stream, _telling(path, encoding, "the header"):
         first = stream.readline()
         skipped = 0
         if first.startswith("sep="):  # a spreadsheet's own hint, above the header
-            delimiter, skipped = delimiter or first[4:5], 1
+            delimiter, skipped = delimiter or first[4:5].strip("\r\n"), 1
             first = stream.readline()
         if not first.strip():
             msg = "is empty: the first line must name the columns"
             raise EvalkitError(msg, where=str(path), do="export it again with its header")
-        delimiter = delimiter or _delimiter(first, path)
+        delimiter = _usable(delimiter, path) if delimiter else _delimiter(first, path)
         stream.seek(0)
         for _ in range(skipped):
             stream.readline()
@@ -96,18 +97,25 @@ def read_table(path: Path, form: TableFormat) -> Iterator[Row]:
         reader = csv.reader(stream, delimiter=form.delimiter, strict=True)
         while True:
             line = form.header_lines + reader.line_num + 1
-            try:
+            with _telling(path, form.encoding, f"the record that starts on line {line}"):
                 cells = next(reader, None)
-            except csv.Error as error:
-                msg = f"the record that starts on line {line} cannot be read: {error}"
-                do = "close its quotes; a quote inside a cell is doubled"
-                raise EvalkitError(msg, where=str(path), do=do) from None
-            except UnicodeDecodeError:
-                raise _not_of_encoding(path, form.encoding) from None
             if cells is None:
                 return
             if any(cell.strip() for cell in cells):
                 yield _row(line, cells, form.columns)
+
+
+@contextlib.contextmanager
+def _telling(path: Path, encoding: str, what: str) -> Iterator[None]:
+    """Say in words what keeps a part of a table from being read."""
+    try:
+        yield
+    except csv.Error as error:
+        msg = f"{what} cannot be read: {error}"
+        do = "close its quotes; a quote inside a cell is doubled"
+        raise EvalkitError(msg, where=str(path), do=do) from None
+    except UnicodeError:
+        raise _not_of_encoding(path, encoding) from None
 
 
 def _row(line: int, cells: list[str], columns: tuple[str, ...]) -> Row:
@@ -122,7 +130,7 @@ def _opened(path: Path, encoding: str) -> IO[str]:
         return path.open(encoding=encoding, newline="")
     except OSError as error:
         raise _unreadable(path, error) from error
-    except LookupError as error:
+    except (LookupError, ValueError) as error:  # a name that no codec could have is a ValueError
         msg = f"there is no encoding {encoding!r}"
         raise EvalkitError(msg, where=str(path), do="for example utf-8, latin-1 or cp1252") from error
 
@@ -162,12 +170,22 @@ def _not_of_encoding(path: Path, encoding: str) -> EvalkitError:
             try:
                 raw.decode(encoding)
             except UnicodeDecodeError as error:
-                msg = f"line {number} is not {encoding} (byte 0x{raw[error.start]:02x})"
+                msg = f"line {number} is not {encoding} (byte 0x{error.object[error.start]:02x})"
+                break
+            except UnicodeError:  # an encoding whose lines cannot be told apart by their bytes
+                msg = f"is not {encoding}"
                 break
         else:
             msg = f"is not {encoding}"
     do = 'say what it is: encoding = "latin-1" or "cp1252" in the map, or save it as CSV UTF-8'
     return EvalkitError(msg, where=str(path), do=do)
+
+
+def _usable(delimiter: str, path: Path) -> str:
+    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+        msg = f"a delimiter is one character between two cells; got {delimiter!r:.40}"
+        raise EvalkitError(msg, where=str(path), do='for example delimiter = ";" in the map')
+    return delimiter
 
 
 def _delimiter(header: str, path: Path) -> str:

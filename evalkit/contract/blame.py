@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import opcode
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from types import TracebackType
@@ -13,7 +14,7 @@ from evalkit.contract.model import InvalidRow
 from evalkit.contract.values import shorten
 from evalkit.contract.words import State
 
-__all__ = ["Blame", "blame_of"]
+__all__ = ["Blame", "blame_of", "faults_of_code"]
 
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _MOST = 500
@@ -25,6 +26,15 @@ class Blame(NamedTuple):
     state: State
     reason: str
     error_kind: str
+
+
+def faults_of_code() -> tuple[type[BaseException], ...]:
+    """Return what a metric's or a hook's code may raise that is its row's affair; Ctrl-C is not among it.
+
+    Asked only once something was raised, so that nobody loads asyncio for the name of one exception.
+    """
+    asyncio = sys.modules.get("asyncio")
+    return (Exception, SystemExit, GeneratorExit, *((asyncio.CancelledError,) if asyncio else ()))
 
 
 def blame_of(error: BaseException, function: Callable[..., Any]) -> Blame:

@@ -144,7 +144,7 @@ class Judge(Metric):
         return fence(texts) if self.fenced else {name: str(text) for name, text in texts.items()}
 
     def render(self, inputs: Mapping[str, Any]) -> str:
-        """Return the prompt exactly as it is sent."""
+        """Return the prompt exactly as it is sent, for inputs as the judge receives them."""
         return self.template.render(self.arguments(inputs))
 
     # --- what a metric offers -----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Judge(Metric):
     @cached_property
     def measure(self) -> Callable[[Mapping[str, Any]], Measured]:
         """The check of one row's inputs, which costs nothing: *invalid* with its reason, or not asked yet."""
-        return self._measured
+        return self._after_preparation(self._measured)
 
     def _measured(self, inputs: Mapping[str, Any]) -> Measured:
         for parameter in self.parameters:
@@ -182,8 +182,8 @@ class Judge(Metric):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the whole declaration: prompt, labels, what is read as which label."""
-        return sha256_of(self.declaration())
+        """SHA-256 of the whole declaration: prompt, labels, what is read as which label; and of preparation hooks."""
+        return self._with_preparation(sha256_of(self.declaration()))
 
     def declaration(self) -> dict[str, Any]:
         """Everything that decides what the judge is asked and how its reply is read, as plain JSON values."""

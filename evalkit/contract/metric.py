@@ -9,8 +9,9 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
+from evalkit.contract.canonical import sha256_of
 from evalkit.contract.lint import (
     AllowedValues,
     ContractError,
@@ -22,6 +23,7 @@ from evalkit.contract.lint import (
 )
 from evalkit.contract.measure import Measured, build_measure
 from evalkit.contract.model import Contract, MetricResult
+from evalkit.contract.preparation import Preparation, preparation_of, prepared_measure
 from evalkit.contract.source import fingerprint_of
 from evalkit.contract.words import Kind
 
@@ -42,6 +44,13 @@ class Metric:
     """``evalkit``, or ``ragas`` for a metric object that was written only against ragas."""
     original: Any = field(default=None, repr=False)
     """The ragas object it was brought from."""
+    preparation: Preparation | None = field(default=None, repr=False)
+    """Hooks that change inputs before the metric sees them; see `prepared`."""
+
+    @property
+    def display_name(self) -> str:
+        """What its author calls it: a ragas metric may have any name, of which `name` is the safe form."""
+        return str(getattr(self.original, "name", None) or self.name)
 
     @property
     def version(self) -> str:
@@ -51,7 +60,7 @@ class Metric:
     @cached_property
     def measure(self) -> Callable[[Mapping[str, Any]], Measured]:
         """The metric compiled into a function of one row's inputs; it never raises for a bad row or a broken metric."""
-        return build_measure(
+        measure = build_measure(
             self.name,
             self.function,
             self.parameters,
@@ -59,11 +68,51 @@ class Metric:
             self.contract,
             is_async=inspect.iscoroutinefunction(self.function),
         )
+        return self._after_preparation(measure)
+
+    def _after_preparation(self, measure: Callable[[Mapping[str, Any]], Measured]) -> Callable[..., Measured]:
+        return prepared_measure(measure, self.preparation) if self.preparation else measure
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of what the metric computes: its source, the helpers and constants it reaches, its allowed values."""
-        return fingerprint_of(self.function, self.declaration())
+        """SHA-256 of what the metric computes: its source, the helpers and constants it reaches, its allowed values.
+
+        Preparation hooks are part of it, so that limits certified without a hook, or with another one, do not fit.
+        """
+        return self._with_preparation(fingerprint_of(self.function, self.declaration()))
+
+    def _with_preparation(self, fingerprint: str) -> str:
+        return sha256_of([fingerprint, self.preparation.facts()]) if self.preparation else fingerprint
+
+    def preparation_facts(self) -> dict[str, Any] | None:
+        """Return what a manifest says of the hooks, and the fingerprint of the metric without them."""
+        if self.preparation is None:
+            return None
+        return {"hooks": self.preparation.facts(), "fingerprint_without": replace(self, preparation=None).fingerprint}
+
+    def prepared(self, **hooks: Callable[[Any], Any]) -> Self:
+        """Return this metric with functions that prepare its inputs: ``metric.prepared(response=without_markup)``.
+
+        Each function takes one input as the case has it and returns it as the metric shall see it, of the same type.
+        It is called in every command that scores (score, judge, gate, mutate, calibrate, compare, explain). Record and
+        labels speak of the raw form; the prepared one is kept beside it, under the contract's retention. What a hook
+        spoils is an *error* of the adapter, never a dropped row. Hooks that were there before are replaced as a whole.
+
+        Raises
+        ------
+        ContractError
+            For an input that the metric does not have, or anything but a plain named function.
+
+        Examples
+        --------
+        >>> from evalkit import evidence_coverage
+        >>> def lower(claims: list[str]) -> list[str]:
+        ...     return [claim.lower() for claim in claims]
+        >>> metric = evidence_coverage.prepared(supported_claim_ids=lower)
+        >>> metric.score(required_claim_ids=["a"], supported_claim_ids=["A"]).value
+        1.0
+        """
+        return replace(self, preparation=preparation_of(self.name, self.parameters, hooks))
 
     def declaration(self) -> dict[str, Any]:
         """Name, kind and allowed values as plain JSON values."""
@@ -128,7 +177,8 @@ class Metric:
         if _function_in(found) is not self.function:
             msg = f"{self.name} cannot be pickled: {module} has no {qualified} that holds its function; define it there"
             raise pickle.PicklingError(msg)
-        return _made_again, (module, qualified, self.allowed_values, self.name, self.contract, self.origin)
+        made = (module, qualified, self.allowed_values, self.name, self.contract, self.origin, self.preparation)
+        return _made_again, made
 
     def _is_absent(self, inputs: Mapping[str, Any]) -> bool:
         return any(p.required and inputs.get(p.name) is None for p in self.parameters)
@@ -173,13 +223,20 @@ def _function_in(found: Any) -> Any:
 
 
 def _made_again(
-    module: str, qualified: str, allowed_values: AllowedValues, name: str, contract: Contract | None, origin: str
+    module: str,
+    qualified: str,
+    allowed_values: AllowedValues,
+    name: str,
+    contract: Contract | None,
+    origin: str,
+    preparation: Preparation | None,
 ) -> Metric:
     """Unpickle a metric that is not itself an object of a module: one brought from ragas, or given another contract."""
     found = _found_at(module, qualified)
     original = found if origin == "ragas" else None
     function = _function_in(found)
-    return make_metric(function, allowed_values, name=name, contract=contract, origin=origin, original=original)
+    metric = make_metric(function, allowed_values, name=name, contract=contract, origin=origin, original=original)
+    return replace(metric, preparation=preparation) if preparation else metric
 
 
 def _decorator(

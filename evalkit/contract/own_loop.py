@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # a run whose metric is not async does not pay for loading it
+    import asyncio
 
 __all__ = ["run_coroutine"]
 
@@ -31,6 +33,8 @@ class _OwnLoop:
     def running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
+                import asyncio
+
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="evalkit-async-metrics", daemon=True
@@ -55,6 +59,8 @@ def run_coroutine(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """
     if _OWN.is_current():
         return _run_elsewhere(coroutine)
+    import asyncio
+
     future = asyncio.run_coroutine_threadsafe(_to_the_end(coroutine), _OWN.running())
     try:
         ended = future.result()
@@ -73,6 +79,8 @@ async def _to_the_end(coroutine: Coroutine[Any, Any, Any]) -> _Ended:
 
 def _run_elsewhere(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Serve an async metric that scores another one: waiting on the own loop from inside it would never end."""
+    import asyncio
+
     ended: list[_Ended] = []
     thread = threading.Thread(target=lambda: ended.append(asyncio.run(_to_the_end(coroutine))), daemon=True)
     thread.start()

@@ -10,7 +10,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from evalkit.contract.canonical import sha256_of
@@ -39,7 +39,7 @@ def reach_of(function: Callable[..., Any]) -> Reach:
     """
     reach = Reach({}, {}, {})
     start = _function_of(function)
-    waiting = [start] if start else []
+    waiting = [start, *_of_its_object(function, start, reach)] if start else []
     seen: set[int] = set()
     while waiting:
         current = waiting.pop(0)
@@ -51,6 +51,20 @@ def reach_of(function: Callable[..., Any]) -> Reach:
         for name, value in _read_by(current):
             waiting += _followed(name, value, current, reach)
     return reach
+
+
+def _of_its_object(function: Callable[..., Any], start: FunctionType, reach: Reach) -> list[FunctionType]:
+    """Follow a method into its object's classes and settings: they decide its result as much as its own lines do."""
+    owner = getattr(inspect.unwrap(function), "__self__", None)
+    if owner is None:
+        return []
+    plain = (str, int, float, bool, list, tuple, dict, type(None))
+    reach.constants["self"] = {
+        name: value if isinstance(value, plain) else type(value).__qualname__
+        for name, value in getattr(owner, "__dict__", {}).items()
+    }
+    found = [_followed(kind.__qualname__, kind, start, reach) for kind in type(owner).__mro__ if kind is not object]
+    return [function for functions in found for function in functions]
 
 
 def _followed(name: str, value: Any, current: FunctionType, reach: Reach) -> list[FunctionType]:
@@ -82,6 +96,8 @@ def _function_of(value: Any) -> FunctionType | None:
     if not callable(value):
         return None
     value = inspect.unwrap(value)
+    if isinstance(value, MethodType):
+        value = value.__func__
     for attribute in ("function", "_func"):
         if not isinstance(value, FunctionType | type):
             value = getattr(value, attribute, value)

@@ -44,6 +44,8 @@ CASE_KEYS = frozenset(
         "oracle", "role", "pair_id", "rationale",
         # why whoever prepared the case says that it must not be scored
         "unfit",
+        # what a machine only proposes: no command reads such a line as a case
+        "proposed",
         "evidence",
     }
 )  # fmt: skip

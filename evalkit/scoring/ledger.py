@@ -48,13 +48,13 @@ class Cell(NamedTuple):
     revision: str | None
 
 
-def cell_of(record: Record, reviewed: Sequence[str] = ()) -> Cell:
+def cell_of(record: Record, decision: Decision | None, reviewed: Sequence[str] = ()) -> Cell:
     """Return what a record is counted by; `reviewed` names the inputs that may say how many claims it has."""
-    value = record.value
+    state, value = record.state, record.value
     return Cell(
-        record.slice, record.blocking, record.state, record.decision,
-        None if isinstance(value, list) else value,
-        denominator_of(record.detail, record.inputs, reviewed) if record.state == "scored" else None,
+        record.slice, record.blocking, state, decision,
+        None if type(value) is list else value,  # type: ignore[arg-type] # told apart by its exact type, for speed
+        denominator_of(record.detail, record.inputs, reviewed) if state == "scored" else None,
         record.lineage.get("system_revision"),
     )  # fmt: skip
 
@@ -142,7 +142,7 @@ class Ledger:
 
     def add(self, record: Record) -> None:
         """Count one record (its line is counted by whoever read it)."""
-        self.count(cell_of(record), 1)
+        self.count(cell_of(record, record.decision), 1)
 
     def count(self, cell: Cell, rows: int) -> None:
         """Count rows that are alike."""

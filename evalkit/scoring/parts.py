@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import orjson
 
 from evalkit.cases.identity import IdIndex
+from evalkit.contract import Decision
 from evalkit.scoring.ledger import Cell, Ledger, cell_of
 from evalkit.scoring.places import Places
 from evalkit.scoring.records import Diagnosis, Record, Ruling, is_knife_edge
@@ -90,57 +91,91 @@ def part_of(records: Iterable[Record | None], judgement: Judgement | None, revie
     out: list[bytes] = []
     rows: list[tuple[object, ...]] = []
     cells: dict[Cell, int] = {}
-    ledger, index, places = Ledger(), IdIndex(), Places()
-    notable: list[Record] = []
+    blank = 0
+    case_ids: list[str] = []
+    notable: dict[int, Record] = {}
     sentences: dict[int, str] = {}
     decided: dict[str, Record] = {}
-    start = 0
+    keeps = judgement is not None and judgement.keep_decisions
     for found in records:
-        ledger.lines += 1
         if found is None:
-            ledger.blank += 1
+            blank += 1
             continue
-        record, sentence = _judged(found, judgement)
-        try:
-            raw = record.to_json()
-        except TypeError as error:  # judged again: what was a pass is now the metric's error, and blocks
-            record, sentence = _judged(found.unwritable(error), judgement)
-            raw = record.to_json()
-        if sentence is not None:
-            sentences[record.line] = sentence
+        record = found
+        decision: Decision | None = "pass"
+        raw = _passing(record, judgement.rule) if judgement and not keeps else None
+        if raw is None:
+            record, raw, sentence = _judged(record, judgement)
+            decision = record.decision
+            if sentence is not None:
+                sentences[record.line] = sentence
+            if record.state != "scored" or sentence is not None:
+                notable[len(out)] = _slim(record)
         out.append(raw)
-        rows.append((record.case_id, record.state, record.value, record.decision))
-        cell = cell_of(record, reviewed)
+        rows.append((record.case_id, record.state, record.value, decision))
+        cell = cell_of(record, decision, reviewed)
         cells[cell] = cells.get(cell, 0) + 1
         if record.case_id is not None:
-            index.add(record.case_id)
-            if judgement and judgement.keep_decisions:
+            case_ids.append(record.case_id)
+            if keeps:
                 decided[record.case_id] = _slim(record)
-        is_notable = _is_notable(record, judgement)
-        if is_notable:
-            notable.append(_slim(record))
-        places.add(record, start, len(raw), passes=not is_notable)
-        start += len(raw)
+    ledger, index = Ledger(), IdIndex()
+    ledger.lines, ledger.blank = blank + len(out), blank
     for cell, count in cells.items():
         ledger.count(cell, count)
-    edges = [record for record in notable if is_knife_edge(record)]
-    raw_rows = orjson.dumps(rows)[1:-1] + b"," if rows else b""
-    return Part(b"".join(out), raw_rows, ledger, notable, edges, sentences, decided, index.hashes, places, {})
+    index.add_all(case_ids)
+    return Part(
+        records=b"".join(out),
+        rows=orjson.dumps(rows)[1:-1] + b"," if rows else b"",
+        ledger=ledger,
+        notable=list(notable.values()),
+        edges=[record for record in notable.values() if is_knife_edge(record)],
+        sentences=sentences,
+        decided=decided,
+        ids=index.hashes,
+        places=Places.of([len(raw) for raw in out], notable),
+        near={},
+    )
 
 
-def _judged(record: Record, judgement: Judgement | None) -> tuple[Record, str | None]:
-    """Return the record as the policy sees it and, where it does not pass, the sentence of its diagnosis."""
+def _passing(record: Record, rule: Rule) -> bytes | None:
+    """Return the line of a record that plainly passes, which most do; ``None`` where there is more to say of it."""
+    ruling = rule(record)
+    if ruling.decision != "pass":
+        return None
+    try:
+        return record.to_json_under(ruling)
+    except TypeError:
+        return None
+
+
+class _Judged(NamedTuple):
+    """A record as the policy sees it."""
+
+    record: Record
+    raw: bytes
+    sentence: str | None
+    """What the diagnosis says of a row that does not pass."""
+
+
+def _judged(found: Record, judgement: Judgement | None) -> _Judged:
+    record, sentence = _ruled(found, judgement)
+    try:
+        raw = record.to_json()
+    except TypeError as error:  # judged again: what was a pass is now the metric's error, and blocks
+        record, sentence = _ruled(found.unwritable(error), judgement)
+        raw = record.to_json()
+    return _Judged(record, raw, sentence)
+
+
+def _ruled(record: Record, judgement: Judgement | None) -> tuple[Record, str | None]:
     if judgement is None:
         return record, None
     record = record.ruled(judgement.rule(record))
-    if not _is_notable(record, judgement):
+    if record.decision == "pass":
         return record, None
     diagnosis = judgement.diagnose(record)
     return record._replace(owner=diagnosis.owner), diagnosis.sentence
-
-
-def _is_notable(record: Record, judgement: Judgement | None) -> bool:
-    return record.state != "scored" or (judgement is not None and record.decision != "pass")
 
 
 def _slim(record: Record) -> Record:

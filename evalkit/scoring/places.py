@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evalkit.scoring.records import Record
@@ -30,12 +31,18 @@ class Places:
         self.sizes = [0, 0, 0]
         """How many rows each kind has, shown or not."""
 
-    def add(self, record: Record, start: int, length: int, *, passes: bool) -> None:
-        """Note one record."""
-        group = 2 if passes else 0 if record.blocking else 1
-        self.sizes[group] += 1
-        if len(self.groups[group]) < self.LIMITS[group]:
-            self.groups[group].append(Place(start, length))
+    @classmethod
+    def of(cls, lengths: Sequence[int], notable: Mapping[int, Record]) -> Places:
+        """Note the records of a part, given how long each is and, by position, those that did not pass."""
+        places = cls()
+        start = 0
+        for position, length in enumerate(lengths):
+            group = 2 if (record := notable.get(position)) is None else 0 if record.blocking else 1
+            places.sizes[group] += 1
+            if len(places.groups[group]) < cls.LIMITS[group]:
+                places.groups[group].append(Place(start, length))
+            start += length
+        return places
 
     def merge(self, other: Places, offset: int) -> None:
         """Add the places of a later part, which begins at `offset`."""

@@ -10,7 +10,15 @@ import orjson
 from evalkit.cases.seen import seen_hash
 from evalkit.contract import Contract, canonical_json, sha256_of
 
-__all__ = ["EXCERPT_LENGTH", "Kept", "RedactionFailed", "is_kept_in_full", "keeper", "redactor", "seen_hash_of"]
+__all__ = [
+    "EXCERPT_LENGTH",
+    "Kept",
+    "RedactionFailed",
+    "form_keeper",
+    "is_kept_in_full",
+    "keeper",
+    "redactor",
+]
 
 EXCERPT_LENGTH = 200
 """Characters of an excerpt: enough to recognise a passage, not enough to republish it."""
@@ -74,12 +82,14 @@ def _redacted(redact: Callable[[str], str], text: str) -> str:
 def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[str, Any] | None], Kept]:
     """Compile the contract's retention into a function of one row's inputs and evidence."""
     redact = redactor(contract)
-    choices = dict(contract.retention) if contract else {}
-    cut = {key: choice for key, choice in choices.items() if choice != "full"}
+    cut = _cuts(contract)
 
     def keep(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> Kept:
-        evidence_hash = sha256_of(evidence) if evidence is not None else None
-        return Kept(inputs, evidence, sha256_of(inputs), evidence_hash, seen_hash_of(inputs, evidence))
+        input_hash = sha256_of(inputs)
+        if evidence is None:
+            return Kept(inputs, None, input_hash, None, input_hash)
+        # A reviewer sees question, answer and passages; the inputs, where a case carries none of them.
+        return Kept(inputs, evidence, input_hash, sha256_of(evidence), seen_hash(evidence) or input_hash)
 
     def keep_less(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> Kept:
         kept = keep(redact(inputs), redact(evidence))
@@ -88,9 +98,21 @@ def keeper(contract: Contract | None) -> Callable[[Mapping[str, Any], Mapping[st
     return keep_less if cut or (contract and contract.redact) else keep
 
 
-def seen_hash_of(inputs: Mapping[str, Any], evidence: Mapping[str, Any] | None) -> str:
-    """Hash what a reviewer sees: question, answer and passages; the inputs, where a case carries none of them."""
-    return seen_hash(evidence) or sha256_of(inputs)
+def form_keeper(contract: Contract | None) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Compile the contract's retention into a function of prepared inputs: what is kept of each, and its hash."""
+    redact, cut = redactor(contract), _cuts(contract)
+
+    def keep(forms: Mapping[str, Any]) -> dict[str, Any]:
+        clean = {name: redact(form) for name, form in forms.items()}
+        kept = _cut(clean, cut)
+        return {name: {"form": kept[name], "sha256": sha256_of(form)} for name, form in clean.items()}
+
+    return keep
+
+
+def _cuts(contract: Contract | None) -> dict[str, str]:
+    """Return the keys of which less than all is kept."""
+    return {key: choice for key, choice in (contract.retention if contract else {}).items() if choice != "full"}
 
 
 def _cut(values: Mapping[str, Any], cut: Mapping[str, str]) -> Mapping[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from evalkit.cases.read import BadLine, Case, CaseFile
 from evalkit.contract import EvalkitError, Measured, Metric, sha256_of
+from evalkit.contract.preparation import FAULT
 from evalkit.contract.words import CASE_KEYS
+from evalkit.scoring.preparation import form_recorder
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import RedactionFailed, keeper, redactor
 
@@ -20,12 +23,20 @@ _LINEAGE = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=256)
+def _lineage_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose what is kept of a row's lineage by its keys, which most rows of a file share."""
+    return tuple(key for key in _LINEAGE if key in keys)
+
+
 class RowScorer(Protocol):
     """What gives each line of a file its record: computed, replayed, or from verdicts of earlier runs."""
 
     required: tuple[str, ...]
     """Top-level keys without which a row cannot be scored."""
     optional: tuple[str, ...]
+    reviewed: tuple[str, ...]
+    """The metric's reviewed inputs, from which the number of claims of a row may be read."""
 
     def record(self, item: Case | BadLine) -> Record:
         """Return the record of one line; never raises for what is in the row."""
@@ -46,10 +57,12 @@ class Scorer:
         self.feeds = _checked_feeds(metric, feeds or {})
         self.required = tuple(self.feeds[p.name] for p in metric.parameters if p.required)
         self.optional = tuple(self.feeds[p.name] for p in metric.parameters if not p.required)
+        self.reviewed = metric.contract.reviewed if metric.contract else ()
         self._pairs = tuple(self.feeds.items())
         self._keys = frozenset(self.feeds.values())
         self._keep = keeper(metric.contract)
         self._redact = redactor(metric.contract)
+        self._forms = form_recorder(metric) if metric.preparation else None
         self._owner_of = {"invalid": "test-data", "error": "metric", "unrun": "metric"} | dict(
             metric.contract.owners if metric.contract else {}
         )
@@ -67,6 +80,9 @@ class Scorer:
         kept = self._keep(inputs, fields.get("evidence"))
         measured = self._measure(case, inputs)
         state, value = measured.state, measured.value
+        lineage = {key: self._redact(fields[key]) for key in _lineage_of(tuple(fields))}
+        if self._forms is not None:
+            lineage |= self._forms(measured)
         return Record(
             case.line, case.case_id, case.slice, case.blocking,
             fields.get("family"), fields.get("partition"),
@@ -75,11 +91,13 @@ class Scorer:
             None, None, None,
             kept.inputs, kept.evidence, kept.input_hash, kept.evidence_hash, kept.seen_hash,
             self.metric.version, fields.get("requirement_set_version"),
-            {key: self._redact(fields[key]) for key in _LINEAGE if key in fields},
+            lineage,
             None if state == "scored" else self._owner(case, measured), None,
         )  # fmt: skip
 
     def _owner(self, case: Case, measured: Measured) -> str:
+        if measured.error_kind == FAULT:
+            return "adapter"  # whoever changes what a case says before the metric sees it
         return str(case.fields["unfit"]["owner"]) if measured.error_kind == "unfit" else self._owner_of[measured.state]
 
     def _measure(self, case: Case, inputs: Mapping[str, Any]) -> Measured:

@@ -7,11 +7,11 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from evalkit.cases.identity import IdIndex, Resolved, resolve_ids
-from evalkit.cases.lines import Block, Line, lines_of, read_blocks, starts_with_bom
+from evalkit.cases.lines import Block, lines_of, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING, LineReader
 from evalkit.contract import EvalkitError
 from evalkit.scoring.parts import Collector, Judgement, NoSink, Part, RecordSink, Streamed, part_of
@@ -100,13 +100,13 @@ class _CaseJob:
 
     def __call__(self, block: Block) -> Part:
         reader = LineReader(self._scorer.required, self._scorer.optional, self._resolved.duplicates)
-        part = part_of(self._records(reader, lines_of(block)), self._judgement, self._scorer.reviewed)
+        part = part_of(self._records(reader, block), self._judgement, self._scorer.reviewed)
         return part._replace(near=reader.near.found)
 
-    def _records(self, reader: LineReader, lines: Iterable[Line]) -> Iterator[Record | None]:
-        for line in lines:
-            item = reader.read(line)
-            yield None if item is None else self._scorer.record(item)
+    def _records(self, reader: LineReader, block: Block) -> Iterator[Record | None]:
+        record = self._scorer.record
+        for item in reader.read_block(block):
+            yield None if item is None else record(item)
 
 
 # --- processes ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,11 +53,46 @@ def test_an_edited_ledger_is_refused(tmp_path: Path, edit: str) -> None:
 def test_a_line_that_is_no_look_is_refused_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "holdout.jsonl"
     path.write_text("{}\n")
-    with pytest.raises(EvalkitError, match=r"line 1: .*'looked_on' is absent"):
+    with pytest.raises(EvalkitError, match=r"line 1: .*looked_on is absent"):
         read_looks(path)
     path.write_text("no json\n")
     with pytest.raises(EvalkitError, match="is not a line of a hold-out ledger"):
         read_looks(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"case_ids": ["a"]}, "case_ids must be an object; got ['a']"),  # found by make fuzz
+        ({"case_ids": {"default": "abc"}}, "case_ids.default must be a list; got 'abc'"),
+        ({"question": None}, "question must be an object; got None"),
+        ({"looked_on": 5}, "looked_on must be a text; got 5"),
+    ],
+)
+def test_a_look_of_another_layout_is_refused_with_the_place(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    path = tmp_path / "holdout.jsonl"
+    append_look(path, LOOK)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change) + "\n")
+    with pytest.raises(EvalkitError) as caught:
+        read_looks(path)
+    assert told in str(caught.value)
+
+
+def test_a_look_whose_process_died_while_it_was_written_is_none_and_the_next_is_not_glued_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "holdout.jsonl"
+    append_look(path, LOOK)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    assert read_looks(path) == [LOOK]
+    append_look(path, LOOK._replace(purpose="two"))
+    assert [look.purpose for look in read_looks(path)] == [LOOK.purpose, "two"]
+
+
+def test_looks_of_several_processes_at_once_are_a_chain_of_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "holdout.jsonl"
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: append_look(path, LOOK._replace(purpose=f"look {n}")), range(40)))
+    assert sorted(look.purpose for look in read_looks(path)) == sorted(f"look {n}" for n in range(40))
 
 
 def test_the_same_question_may_be_repeated(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit.cases.read import BOM_FINDING, BadLine, Case, CaseFile, read_cases
+from evalkit.cases.lines import Block, lines_of
+from evalkit.cases.read import BOM_FINDING, BadLine, Case, CaseFile, LineReader, read_cases
 
 
 @pytest.fixture
@@ -193,3 +194,23 @@ def test_a_bad_line_is_known_by_the_hash_of_its_bytes(cases):
     raw = b'{"case_id":"a",'
     (line,) = cases(raw)
     assert line.sha256 == "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
+LINES = st.sampled_from(
+    [
+        b'{"case_id": "a"}', b'{"case_id": "b", "slice": 3}', b'{"case_id": "c", "case_id": "d"}', b"", b"  ", b"[1]",
+        b'{"case_id": "e", "t": "\\u003a"}', b'{"case_id": "f", "n": 12345678901234567890123}', b"{", b'"\xff"',
+        b'{"case_id": "g", "t": "x:y"}', b'{"case_id": "h", "n": NaN}', b'{"case_id": "i"}\r', b'{"slice": 1}\r\r',
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(LINES, min_size=1, max_size=8), st.sampled_from([b"", b"\n"]))
+def test_a_block_is_read_as_its_lines_are(lines: list[bytes], end: bytes) -> None:
+    block = Block(7, b"\n".join(lines) + end)
+    assert list(LineReader().read_block(block)) == [LineReader().read(line) for line in lines_of(block)]
+
+
+def test_a_key_twice_in_one_line_is_not_outweighed_by_colons_of_another() -> None:
+    raw = b'{"case_id": "a", "case_id": "b"}\n{"case_id": "c", "t": "one : more"}\n'
+    assert [type(item).__name__ for item in LineReader().read_block(Block(1, raw))] == ["BadLine", "Case"]

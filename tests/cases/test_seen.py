@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit.cases.seen import seen_hash
-from evalkit.scoring.retention import seen_hash_of
+from evalkit.scoring.retention import keeper
 
 
 def test_only_what_is_shown_counts() -> None:
@@ -16,4 +16,4 @@ def test_only_what_is_shown_counts() -> None:
 
 def test_a_run_and_an_import_hash_alike() -> None:
     evidence = {"question": "q", "answer": "a", "retrieved": [{"text": "p"}]}
-    assert seen_hash_of({"response": "a"}, evidence) == seen_hash(evidence)
+    assert keeper(None)({"response": "a"}, evidence).seen_hash == seen_hash(evidence)

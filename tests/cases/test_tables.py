@@ -98,3 +98,49 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         table_format(tmp_path / "missing.csv")
     with pytest.raises(EvalkitError, match="there is no encoding 'latin-99'"):
         table_format(write(tmp_path, "a,b\n"), encoding="latin-99")
+
+
+# --- found by make fuzz -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"\xef\xbb\xbf\x80a,b\n1,2\n", r"line 1 is not utf-8-sig \(byte 0x80\)"),
+        (b"\xef\xbb\xbfa,b\n1,\xfc\n", r"line 2 is not utf-8-sig \(byte 0xfc\)"),
+        (b"\xff\xfea\x00,\x00b\x00\n\x001\x00\xdc", r"is not utf-16"),
+        (b'"a,b\n1,2\n', r"the header cannot be read: unexpected end of data"),
+        (b'"a"x,b\n1,2\n', r"the header cannot be read: ',' expected after"),
+    ],
+)
+def test_what_cannot_be_decoded_is_said_whatever_mark_the_file_begins_with(
+    tmp_path: Path, raw: bytes, told: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(raw)
+    with pytest.raises(EvalkitError, match=told):
+        list(read_table(path, table_format(path)))
+
+
+def test_a_hint_without_a_delimiter_is_no_delimiter(tmp_path: Path) -> None:
+    assert table_format(write(tmp_path, "sep=\na;b\n1;2\n")).delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"delimiter": ";;"}, "a delimiter is one character between two cells; got ';;'"),
+        ({"delimiter": "\n"}, "a delimiter is one character between two cells"),
+        ({"delimiter": '"'}, "a delimiter is one character between two cells"),
+        ({"encoding": "no-such"}, "there is no encoding 'no-such'"),
+        ({"encoding": "rot13"}, "there is no encoding 'rot13'"),
+        ({"encoding": "a\0b"}, "there is no encoding"),
+        ({"encoding": "utf-16"}, "is not utf-16"),
+    ],
+)
+def test_what_a_map_declares_is_refused_in_words_where_it_cannot_be(
+    tmp_path: Path, options: dict[str, str], told: str
+) -> None:
+    path = write(tmp_path, "a;b\n1;2\n")
+    with pytest.raises(EvalkitError, match=told):
+        list(read_table(path, table_format(path, **options)))  # type: ignore[arg-type]

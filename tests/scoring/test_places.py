@@ -65,11 +65,8 @@ def test_without_a_policy_only_what_was_not_scored_comes_first(tmp_path: Path) -
 
 def test_no_more_places_are_kept_than_a_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Places, "LIMITS", (2, 1, 1))
-    one, two = Places(), Places()
-    record = Record(*[None] * len(Record._fields))._replace(blocking=True)  # type: ignore[arg-type]
-    for start in range(3):
-        one.add(record, start, 1, passes=True)
-        two.add(record, start, 1, passes=False)
+    blocking = Record(*[None] * len(Record._fields))._replace(blocking=True)  # type: ignore[arg-type]
+    one, two = Places.of([1, 1, 1], {}), Places.of([1, 1, 1], dict.fromkeys(range(3), blocking))
     one.merge(two, 100)
     assert [[place.start for place in group] for group in one.groups] == [[100, 101], [], [0]]
     assert one.sizes == [3, 0, 3]

@@ -15,8 +15,11 @@ from evalkit.scoring.retention import (
     is_kept_in_full,
     keeper,
     redactor,
-    seen_hash_of,
 )
+
+
+def seen_hash_of(inputs: dict[str, Any], evidence: dict[str, Any] | None) -> str:
+    return keeper(None)(inputs, evidence).seen_hash
 
 
 def contract(**changed: Any) -> Contract:
