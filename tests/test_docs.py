@@ -14,7 +14,7 @@ import typer.main
 from typer.testing import CliRunner
 
 import evalkit
-from evalkit.cli.app import app
+from evalkit.cli import application
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def commands() -> list[str]:
     import evalkit.cli  # noqa: F401 - registers the commands
 
     found = []
-    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+    for name, command in typer.main.get_command(application()).commands.items():  # type: ignore[attr-defined]
         found += [f"{name} {sub}" for sub in command.commands] if hasattr(command, "commands") else [name]
     return found
 
@@ -52,7 +52,7 @@ def test_a_changed_output_would_be_noticed() -> None:
 @pytest.mark.parametrize("command", commands())
 def test_every_command_is_in_the_readme_and_has_help(command: str) -> None:
     assert f"`{command}`" in README
-    done = CliRunner().invoke(app, [*command.split(), "--help"], terminal_width=80)
+    done = CliRunner().invoke(application(), [*command.split(), "--help"], terminal_width=80)
     assert done.exit_code == 0
     assert f" {command} [OPTIONS]" in done.output
     # a sentence that says what it does, before the tables of arguments and options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import sys
@@ -10,19 +9,36 @@ import tempfile
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import TextIO
 
 import typer
 
-from evalkit.cli.app import app
+from evalkit.cli.app import app, silence
 from evalkit.contract import EvalkitError, Outcome
 
-__all__ = ["main"]
+__all__ = ["application", "main"]
 
-_ROOMS = ("bring", "measure", "judge", "break_", "decide", "calibrate", "review", "labelling", "explain", "run")
+_ROOMS = {
+    "bring": ("adapt", "audit", "claims", "labels"),
+    "measure": ("score",),
+    "judge": ("judge",),
+    "break_": ("mutate", "controls"),
+    "decide": ("gate",),
+    "calibrate": ("calibrate",),
+    "review": ("ballot", "votes", "packet"),
+    "labelling": ("next-labels", "partition", "flips", "estimate"),
+    "explain": ("explain", "compare"),
+    "recheck": ("recheck",),
+    "run": ("notebooks", "new", "doctor"),
+}
+"""Which file holds which commands, so that a command loads its own file only."""
 
-for _room in _ROOMS:
-    import_module(f"evalkit.cli.{_room}")
+
+def application(command: str | None = None) -> typer.Typer:
+    """Return the application with the room of one command, or with all of them where it is none that we know."""
+    rooms = [room for room, commands in _ROOMS.items() if command in commands] or list(_ROOMS)
+    for room in rooms:
+        import_module(f"evalkit.cli.{room}")
+    return app
 
 
 def main() -> None:
@@ -47,7 +63,7 @@ def _open_what_is_closed() -> None:
 
 def _run() -> int:
     try:
-        result = app(standalone_mode=False)
+        result = application(sys.argv[1] if len(sys.argv) > 1 else None)(standalone_mode=False)
     except typer.TyperException as error:
         return _usage(error)
     except (typer.Abort, KeyboardInterrupt):
@@ -86,15 +102,21 @@ def _interrupted() -> int:
     return int(Outcome.incomplete)
 
 
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE)
+_REFUSALS = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EACCES,
+    errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP,
+)  # fmt: skip
 """What the system refuses for want of space, rights or descriptors: nothing that a look at our code would mend."""
 
 
 def _refused(error: OSError) -> int:
     if error.errno not in _REFUSALS:
         return _our_fault(error)
-    where = f": {error.filename}" if error.filename else ""
-    _say(f"evalkit: the system refused a file ({error.strerror}{where}); not finished: free space and run again")
+    from evalkit.pages.plain import plain
+
+    where = f": {plain(str(error.filename))}" if error.filename else ""
+    do = "free space or choose another folder, then run again"
+    _say(f"evalkit: the system refused a file ({error.strerror}{where}); not finished: {do}")
     return _closed_pipe()
 
 
@@ -118,21 +140,16 @@ def _flushed(code: int) -> int:
 
 
 def _closed_pipe(code: int = int(Outcome.incomplete)) -> int:
-    # The reader (`| head`) is gone: nothing more can be said there, and Python must not complain about it at exit.
-    _silence(sys.stdout)
+    # The reader (`| head`) is gone: nothing more can be said there.
+    silence(sys.stdout)
     return code
-
-
-def _silence(stream: TextIO) -> None:
-    with contextlib.suppress(OSError, ValueError):  # a stream that is no file (a test's) has no descriptor
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say(text: str) -> None:
     try:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - the last words of a command
     except OSError:  # nobody can be told; the exit code still speaks
-        _silence(sys.stderr)
+        silence(sys.stderr)
 
 
 def _log(text: str) -> str:

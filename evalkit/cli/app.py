@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import typer
 
@@ -24,6 +26,7 @@ __all__ = [
     "parse_day",
     "parse_feeds",
     "say",
+    "silence",
     "write_json",
 ]
 
@@ -42,9 +45,23 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def _evalkit() -> None:
+    """Make `app` a group of commands also where only one of them is loaded."""
+
+
 def say(text: str = "") -> None:
     """Print to standard output; what rows contain has been made harmless by whoever built the text."""
-    typer.echo(text)
+    try:
+        typer.echo(text)
+    except BrokenPipeError:  # `| head` has seen enough: what is left to write is written, and the outcome stays
+        silence(sys.stdout)
+
+
+def silence(stream: TextIO) -> None:
+    """Let a stream that takes nothing more swallow the rest, so that Python does not complain about it at exit."""
+    with contextlib.suppress(OSError, ValueError):  # a stream that is no file (a test's) has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def complain(text: str) -> None:
@@ -62,14 +79,15 @@ def write_json(path: Path, facts: dict[str, Any]) -> None:
     import orjson
 
     from evalkit.scoring.run import write_whole
+    from evalkit.scoring.spilled import json_chunks
 
-    raw = orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    chunks = json_chunks(facts, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if str(path) == "-":
-        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.writelines(chunks)
         sys.stdout.buffer.flush()
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, raw)
+        write_whole(path, chunks)
 
 
 def parse_feeds(pairs: list[str], option: str = "--input") -> dict[str, str]:

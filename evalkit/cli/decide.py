@@ -23,6 +23,12 @@ def gate(
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="labels.jsonl, for limits on false passes.")
     ] = None,
+    causes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="causes.jsonl: why decision and label differ, row by row.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Hold-out ledger; beside the policy by default.")
+    ] = None,
     require_revision: Annotated[str | None, typer.Option(metavar="ID", help="Each row's system_revision.")] = None,
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day dates are judged on; today.")] = None,
     feed: Annotated[
@@ -40,6 +46,8 @@ def gate(
     options: dict[str, Any] = {
         "baseline": baseline,
         "labels": labels,
+        "causes": causes,
+        "ledger": ledger,
         "require_revision": require_revision,
         "as_of": parse_day(as_of),
         "feeds": parse_feeds(feed or []),

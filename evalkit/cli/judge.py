@@ -24,6 +24,9 @@ def judge(
     max_seconds: Annotated[float | None, typer.Option(metavar="N", min=0, help="No new call after this.")] = None,
     concurrency: Annotated[int, typer.Option(metavar="N", help="Calls under way at a time.")] = 8,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of EVALKIT_JUDGE_MODEL.")] = None,
+    embeddings: Annotated[
+        str | None, typer.Option(metavar="NAME|FILE.py:OBJECT", help="Compares texts; or EVALKIT_EMBEDDING_MODEL.")
+    ] = None,
     mode: Annotated[
         str, typer.Option(metavar="json_object|json_schema|tools", help="How the reply's shape is asked for.")
     ] = "json_object",
@@ -32,6 +35,9 @@ def judge(
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For one attempt.")] = 60.0,
     attempts: Annotated[int, typer.Option(metavar="N", help="Where the provider fails; never for a verdict.")] = 3,
     llm: Annotated[str | None, typer.Option(metavar="FILE.py:OBJECT", help="A ragas llm of another provider.")] = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", help="Ask each row N times, keep all: a majority decides, a tie goes to people.")
+    ] = 1,
     store: Annotated[Path | None, typer.Option(metavar="FILE", help="Where verdicts are kept.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask anew, whatever is kept.")] = False,
     no_preflight: Annotated[bool, typer.Option("--no-preflight", help="Go without the check of the endpoint.")] = False,
@@ -51,8 +57,8 @@ def judge(
 ) -> None:
     """Ask a model about each case: kept verdicts are read, the others asked for once.
 
-    Reads OPENAI_API_KEY, OPENAI_BASE_URL and EVALKIT_JUDGE_MODEL. Without a model, the cassette JUDGE.cassette.jsonl
-    beside the cases is replayed.
+    Reads OPENAI_API_KEY, OPENAI_BASE_URL, EVALKIT_JUDGE_MODEL and EVALKIT_EMBEDDING_MODEL. Without a model, the
+    cassette JUDGE.cassette.jsonl beside the cases is replayed.
     """
     from evalkit.pages.judge_command import JudgeAsk, ask_judge, parse_parameters
     from evalkit.pages.judge_command import show_prompt as shown_prompt
@@ -60,6 +66,7 @@ def judge(
 
     settings = environment_settings(
         model=model or ("that of the llm" if llm else None),
+        embedding_model=embeddings,
         mode=mode,
         parameters=parse_parameters(set_ or [], unset or []),
         timeout=timeout,
@@ -80,6 +87,7 @@ def judge(
         max_calls=max_calls,
         max_seconds=max_seconds,
         is_fresh=fresh,
+        repeat=repeat,
         has_preflight=not no_preflight,
         export=export,
         as_of=parse_day(as_of),

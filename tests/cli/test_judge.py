@@ -229,7 +229,7 @@ def test_parameters_and_amounts_are_read_or_refused() -> None:
 def test_each_option_has_its_effect(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 
-    from evalkit.cli.app import app
+    from evalkit.cli import application
 
     monkeypatch.setenv("OPENAI_BASE_URL", home.endpoint.url)
     monkeypatch.setenv("OPENAI_API_KEY", "k")
@@ -241,7 +241,7 @@ def test_each_option_has_its_effect(home: Home, monkeypatch: pytest.MonkeyPatch)
     live_run = [*common, *chosen, "--max-calls", "9", "--no-preflight"]
 
     def invoke(*more: str) -> Any:
-        return CliRunner().invoke(app, [*live_run, *more])
+        return CliRunner().invoke(application(), [*live_run, *more])
 
     first = invoke("--run", "one", "--export", "cassette.jsonl")
     assert first.exit_code == 0, first.output
@@ -261,9 +261,9 @@ def test_each_option_has_its_effect(home: Home, monkeypatch: pytest.MonkeyPatch)
     assert invoke("--run", "six", "--fresh", "--timeout", "0.2", "--attempts", "1").exit_code == 2
     assert home.records("six")[0]["error_kind"] == "timeout"
     made = home.endpoint.count
-    again = CliRunner().invoke(app, [*common, "--run", "seven", "--replay", "cassette.jsonl"])
+    again = CliRunner().invoke(application(), [*common, "--run", "seven", "--replay", "cassette.jsonl"])
     assert (again.exit_code, home.endpoint.count) == (0, made)
-    shown = CliRunner().invoke(app, [*common, *chosen, "--show-prompt", "a", "--json", "-"])
+    shown = CliRunner().invoke(application(), [*common, *chosen, "--show-prompt", "a", "--json", "-"])
     assert json.loads(shown.stdout)["body"] == body
 
 

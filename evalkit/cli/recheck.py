@@ -1,0 +1,98 @@
+"""Explain: a judge asked again about a frozen set: drift, and the rehearsal before something changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalkit.cli.app import EXPLAIN, app, complain, finish, parse_day, parse_feeds, say, write_json
+
+__all__ = ["recheck"]
+
+
+@app.command(rich_help_panel=EXPLAIN)
+def recheck(
+    judge: Annotated[str, typer.Argument(metavar="JUDGE", help="Named like a METRIC.")],
+    against: Annotated[Path, typer.Option(metavar="RUN", help="The run whose verdicts were accepted.")],
+    cases: Annotated[Path, typer.Option(metavar="SET", help="The frozen set: the cases of that run, unchanged.")],
+    run: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="New, or an interrupted recheck, which goes on; runs/recheck-… by default."),
+    ] = None,
+    controls: Annotated[Path | None, typer.Option(metavar="FILE", help="Controls, asked before the set.")] = None,
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="They say which verdict is right.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Compare decisions; its critical slices, prices and limits.")
+    ] = None,
+    proposed: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write changed rows as proposed cases, for review.")
+    ] = None,
+    rollback: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What going back takes; DIR.rollback.json by default.")
+    ] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="A cassette to read; nothing is sent.")] = None,
+    budget: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Money, in the policy's currency.")] = None,
+    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Calls, controls included.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(metavar="N", min=0, help="No new call after this.")] = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", help="Calls under way at a time.")] = 8,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of EVALKIT_JUDGE_MODEL.")] = None,
+    mode: Annotated[
+        str, typer.Option(metavar="json_object|json_schema|tools", help="How the reply's shape is asked for.")
+    ] = "json_object",
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter to send.")] = None,
+    unset: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A parameter to leave out.")] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For one attempt.")] = 60.0,
+    attempts: Annotated[int, typer.Option(metavar="N", help="Where the provider fails; never for a verdict.")] = 3,
+    repeat: Annotated[int, typer.Option(metavar="N", help="Ask each row N times, as for evalkit judge.")] = 1,
+    store: Annotated[Path | None, typer.Option(metavar="FILE", help="Where verdicts are kept.")] = None,
+    feed: Annotated[
+        list[str] | None, typer.Option("--input", metavar="PARAM=KEY", help="Feed from another key.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day the policy is judged on; today.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="The result as JSON ('-': output).")] = None,
+) -> None:
+    """Ask a judge again about a frozen set, before an upgrade or on a schedule, and put every change down to its cause.
+
+    First what costs nothing (import, prompt, shapes, saved files), then the controls, then the set, always anew.
+    Exit 0 where no verdict moved, 1 where one is wrong now, 2 where it cannot be judged, 3 where nobody can say yet.
+    """
+    from evalkit.pages.judge_command import JudgeAsk, parse_parameters
+    from evalkit.pages.recheck_run import RecheckAsk, run_recheck
+    from evalkit.pages.recheck_text import recheck_screen
+    from evalkit.scoring.judge import DEFAULT_STORE, environment_settings
+
+    settings = environment_settings(
+        model=model,
+        mode=mode,
+        parameters=parse_parameters(set_ or [], unset or []),
+        timeout=timeout,
+        attempts=attempts,
+        concurrency=concurrency,
+    )
+    ask = JudgeAsk(
+        judge=judge,
+        cases=cases,
+        run=run,
+        # A replay is of what was recorded, whatever the environment names; only --model asks for a comparison.
+        settings=settings if replay is None or model else None,
+        policy=policy,
+        replay=replay,
+        store=store or DEFAULT_STORE,
+        budget=budget,
+        max_calls=max_calls,
+        max_seconds=max_seconds,
+        repeat=repeat,
+        as_of=parse_day(as_of),
+        feeds=parse_feeds(feed or []),
+    )
+    wanted = RecheckAsk(
+        ask=ask, against=against, controls=controls, labels=labels, proposed=proposed, rollback=rollback
+    )
+    done = run_recheck(wanted, on_note=complain)
+    if json:
+        write_json(json, done.facts)
+    if str(json) != "-":
+        say(recheck_screen(done))
+    finish(done.found.outcome)
