@@ -14,7 +14,9 @@ from types import CodeType, FunctionType
 from typing import Any, Literal, NamedTuple
 
 from evalkit.contract import EvalkitError, Measured, Metric
+from evalkit.contract.judge import Judge
 from evalkit.contract.measure import build_measure
+from evalkit.contract.preparation import prepared_measure
 from evalkit.contract.source import Reach, reach_of
 from evalkit.mutate.module import ModuleText
 from evalkit.mutate.source import Edit, Unit, parse_unit
@@ -40,7 +42,7 @@ class Versions:
             return self._current(**inputs)
 
         self._call: Any = call
-        self._measure = build_measure(
+        measure = build_measure(
             metric.name,
             call,
             metric.parameters,
@@ -48,6 +50,7 @@ class Versions:
             metric.contract,
             is_async=inspect.iscoroutinefunction(metric.function),
         )
+        self._measure = prepared_measure(measure, metric.preparation) if metric.preparation else measure
 
     def measure(self, function: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Measured]:
         """Return the measure of one version; it holds until the next version is asked for."""
@@ -139,6 +142,11 @@ def blueprint_of(metric: Metric) -> Blueprint:
     EvalkitError
         Where there is no source, or no module-level name that leads to the metric.
     """
+    if isinstance(metric, Judge):
+        msg = f"a model gives the values of {metric.name}: there is no source to plant faults in"
+        # Whole labels are what controls hold a judge to; a number is compared with people's labels.
+        do = f"evalkit {'calibrate' if metric.kind == 'numeric' else 'controls'} {metric.name} …"
+        raise EvalkitError(msg, do=f"see whether it can tell good from bad: {do}")
     reach = reach_of(metric.function)
     if not reach.functions:
         msg = f"{metric.name} has no Python function behind it (a C extension or a callable object)"

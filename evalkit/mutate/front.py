@@ -116,7 +116,10 @@ def _ask(request: dict[str, Any], on_mutant: Callable[[int, int], object]) -> di
     command = [sys.executable, "-P", "-m", "evalkit.mutate.worker"]
     # The order of a set of texts depends on the hash seed, and a mutant may let it through to the reason.
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as worker:
+    # In a group of its own, so that a Ctrl-C is this process's to answer, and no traceback of the worker's.
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, process_group=0
+    ) as worker:
         try:
             assert worker.stdin is not None  # noqa: S101 - both were asked for
             assert worker.stdout is not None  # noqa: S101

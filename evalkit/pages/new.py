@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from string import Template
 from typing import Literal, NamedTuple, get_args
@@ -29,8 +30,9 @@ _COVERAGE: Mapping[StarterKind, str] = {
     "- `release.jsonl`: 4 rows in one slice, one of them not blocking.",
     "ranking": "- `contract.jsonl`: 14 cases: either order, ties, exact comparison, each guard.\n"
     "- `release.jsonl`: 3 rows in one slice; a person reads each.",
-    "judge": "- `release.jsonl`: 4 rows in one slice, one of them not blocking.\n"
-    "- `$name.cassette.jsonl`: a verdict for each row, written by hand: no model was asked.",
+    "judge": "- `controls.jsonl`: 13 controls of nine roles, 5 pairs.\n"
+    "- `release.jsonl`: 4 rows in one slice, one of them not blocking.\n"
+    "- `$name.cassette.jsonl`: a verdict for each row and control, written by hand: no model was asked.",
 }
 
 
@@ -78,8 +80,8 @@ def start_metric(
     """Write a metric module with contract cases, release rows, policy, card and record of changes.
 
     What is written passes ``evalkit mutate``, ``evalkit gate`` and notebooks 01 and 02 as it stands; from there the
-    author changes one thing at a time, and sees which case speaks up. A judge comes with recorded verdicts in place of
-    contract cases: it is gated and read in notebook 01 without a key.
+    author changes one thing at a time, and sees which case speaks up. A judge comes with controls and recorded
+    verdicts in place of contract cases: it is tried, gated and read in notebook 01 without a key.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def _texts(name: str, folder: Path, kind: StarterKind, today: date) -> dict[str,
     words["coverage"] = Template(_COVERAGE[kind]).substitute(words)
     sources = {f"{name}.py": f"{kind}/metric.py.txt", "policy.toml": f"{kind}/policy.toml", "card.md": "card.md"}
     texts = {file: Template(_read(source)).substitute(words) for file, source in sources.items()}
-    rows = ("release.jsonl",) if kind == "judge" else ("contract.jsonl", "release.jsonl")
+    rows = ("controls.jsonl", "release.jsonl") if kind == "judge" else ("contract.jsonl", "release.jsonl")
     # Rows are data: a dollar sign in them is one.
     return texts | {file: _read(f"{kind}/{file}") for file in rows}
 
@@ -160,9 +162,11 @@ def _write_cassette(name: str, folder: Path) -> None:
     rows = JudgeRows(judge, maker)
     verdicts = {found["case_id"]: found for found in map(orjson.loads, _read("judge/verdicts.jsonl").splitlines())}
     kept = []
-    for case in CaseFile(folder / "release.jsonl", rows.required, rows.optional):
+    files = [CaseFile(folder / file, rows.required, rows.optional) for file in ("release.jsonl", "controls.jsonl")]
+    for case in chain.from_iterable(files):
         _, request = rows.prepare(case)
-        if isinstance(case, Case) and request is not None:
+        # A control that brings its failing reply along is never asked.
+        if isinstance(case, Case) and request is not None and "reply" not in case.fields:
             verdict = verdicts[case.case_id]
             content = orjson.dumps({"reason": verdict["reason"], "value": verdict["value"]}).decode()
             reply = Reply(1, content, None, "stop", "by-hand", None)
@@ -209,6 +213,7 @@ def started_screen(started: Started) -> str:
     if started.kind == "judge":
         run = f"runs/{started.name}"
         commands = [
+            f"evalkit controls {started.spec} {place}/controls.jsonl",
             f"evalkit judge {started.spec} {rows} --replay {place}/{started.name}.cassette.jsonl --run {run}",
             gate.replace(rows, run),
             page.replace(rows, run),

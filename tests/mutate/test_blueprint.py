@@ -9,7 +9,7 @@ import pytest
 
 from evalkit.contract import EvalkitError
 from evalkit.metrics.evidence_coverage import evidence_coverage
-from evalkit.mutate.blueprint import blueprint_of
+from evalkit.mutate.blueprint import Versions, blueprint_of
 from evalkit.mutate.plant import plant
 from evalkit.scoring.load import load_metric
 
@@ -262,3 +262,13 @@ def test_a_metric_without_a_name_of_its_own_is_refused(user_file):
     metric = load_metric(f"{user_file(source)}:Box.metric")
     with pytest.raises(EvalkitError, match="assign it to a name at the top level"):
         blueprint_of(metric)
+
+
+def test_s35_a_mutant_of_a_prepared_metric_is_measured_behind_its_hooks():
+    def lower(supported_claim_ids: list[str]) -> list[str]:
+        return [claim.lower() for claim in supported_claim_ids]
+
+    metric = load_metric("evidence_coverage").prepared(supported_claim_ids=lower)
+    row = {"required_claim_ids": ["a"], "supported_claim_ids": ["A"]}
+    blueprint = blueprint_of(metric)
+    assert Versions(metric).measure(blueprint.function())(row).value == blueprint.build().measure(row).value == 1.0

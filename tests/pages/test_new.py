@@ -75,6 +75,10 @@ def test_a_judge_is_replayed_and_gated_without_a_key(monkeypatch: pytest.MonkeyP
                  "--replay", "my_judge/my_judge.cassette.jsonl")  # fmt: skip
     assert judged.returncode == 0, judged.stderr
     assert "replayed: 4" in judged.stdout
+    tried = run("controls", started.spec, "my_judge/controls.jsonl")
+    assert tried.returncode == 0, tried.stdout
+    assert "all 13 controls separate" in tried.stdout
+    assert "11 of 11 judges" in tried.stdout
     gated = run("gate", started.spec, "runs/first", "--policy", "my_judge/policy.toml")
     assert gated.returncode == 0, gated.stdout
     assert "3 of 3 decided blocking rows pass" in gated.stdout
@@ -86,7 +90,7 @@ def test_every_command_it_names_passes_as_it_was_printed(kind: StarterKind):
     told = run("new", "my_metric", "--kind", kind)
     assert told.returncode == 0, told.stderr
     commands = re.findall(r"^  (evalkit .+)$", told.stdout, re.MULTILINE)
-    assert len(commands) == (3 if kind == "judge" else 4)
+    assert len(commands) == 4
     for command in commands:
         done = run(*command.split()[1:])
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

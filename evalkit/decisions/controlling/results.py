@@ -21,6 +21,8 @@ class Answer(NamedTuple):
     value: Any
     reason: str
     error_kind: str | None
+    is_reply: bool = True
+    """Whether the judge itself said it; not so where the provider failed, or nothing was asked."""
 
 
 class ControlResult(NamedTuple):

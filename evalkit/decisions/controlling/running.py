@@ -67,10 +67,10 @@ async def judge_controls(
     maker = request_maker(judge, options.settings, cassette)
     options = replace(options, given=recorded_failures(suite, maker))
     if folder is not None:
-        return _concluded(suite, maker, await run_judge(judge, suite.path, folder, options), cassette_note(options))
+        return _concluded(suite, maker, await run_judge(judge, suite.path, folder, options), options)
     with tempfile.TemporaryDirectory(prefix="evalkit-controls-") as scratch:
         done = await run_judge(judge, suite.path, Path(scratch) / "run", options)
-        return _concluded(suite, maker, done, cassette_note(options))
+        return _concluded(suite, maker, done, options)
 
 
 def recorded_failures(suite: ControlSuite, maker: RequestMaker) -> dict[str, Kept]:
@@ -79,16 +79,12 @@ def recorded_failures(suite: ControlSuite, maker: RequestMaker) -> dict[str, Kep
     Raises
     ------
     EvalkitError
-        Where a reply is none, or its question is that of a control which has to be asked.
+        Where a reply is none, or two of them answer one question.
     """
     found: dict[str, Kept] = {}
     rows = JudgeRows(maker.judge, maker)
-    asked = {control.inputs_hash: control.case_id for control in suite.controls if control.is_asked}
     for control in suite.of("evaluator_error"):
         where = f"{suite.path}, line {control.case.line}"
-        if other := asked.get(control.inputs_hash):
-            msg = f"{control.case_id} has the inputs of {other}: its failing reply would stand for that one as well"
-            raise EvalkitError(msg, where=where, do="give it inputs of its own")
         record, request = rows.prepare(control.case)
         if request is None:
             msg = f"{control.case_id} would never be asked: {record.reason}"
@@ -110,13 +106,14 @@ _FIELDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _concluded(suite: ControlSuite, maker: RequestMaker, done: JudgeRun, note: str) -> ControlRun:
+def _concluded(suite: ControlSuite, maker: RequestMaker, done: JudgeRun, options: JudgeOptions) -> ControlRun:
+    currency = options.price.currency if options.price else None
     return ControlRun(
         suite=suite,
         judge=_subject(maker),
         results=hold(suite, _answers(done.run.records())),
-        note=note,
-        calls={name: done.facts[name] for name in ("calls", "attempts", "cost", "tokens") if name in done.facts},
+        note=read_cassette(options.replay).note if options.replay else "",
+        calls={name: done.facts[name] for name in ("calls", "cost", "charged", "tokens")} | {"currency": currency},
     )
 
 
@@ -134,9 +131,7 @@ def _subject(maker: RequestMaker) -> dict[str, Any]:
 
 
 def _answers(records: Iterable[Record]) -> Mapping[str, Answer]:
-    return {str(r.case_id): Answer(r.state, r.value, r.reason or "", r.error_kind) for r in records}
-
-
-def cassette_note(options: JudgeOptions) -> str:
-    """Return where replayed verdicts come from, in the words of their cassette."""
-    return read_cassette(options.replay).note if options.replay else ""
+    return {
+        str(r.case_id): Answer(r.state, r.value, r.reason, r.error_kind, "finish_reason" in (r.judge or {}))
+        for r in records
+    }
