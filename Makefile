@@ -5,6 +5,7 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 LAB_ARGS ?=
 LOCK_ARGS ?=
+BENCH_ARGS ?=
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -116,10 +117,8 @@ notebooks: setup  ## run the notebooks headless and rebuild their pages
 lab: setup  ## open JupyterLab on the first notebook
 	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/01_design_a_metric.ipynb
 
-BENCHES := $(sort $(wildcard benchmarks/bench_*.py))
-bench: setup  ## side-by-side measurements (benchmarks/bench_*.py), printed as ratios
-	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
-	@$(if $(BENCHES),,echo "no benchmarks/bench_*.py yet: nothing to measure")
+bench: setup  ## side-by-side measurements as ratios, into benchmarks/RESULTS.md (BENCH_ARGS=--quick: does it work?)
+	$(BIN)/python benchmarks/bench.py --out benchmarks/RESULTS.md $(BENCH_ARGS)
 
 define MARKED
 @if $(BIN)/python -c "$$CARRIED" $@; then $(BIN)/pytest tests -m $@ $(PYTEST_ARGS); \

@@ -1,26 +1,18 @@
-"""How fast and how small `evalkit gate` is, as ratios within one run: rows a second, start, peak memory.
-
-``python benchmarks/bench_gate.py [--rows 100000] [--rounds 5] [--million]``. Pairs are interleaved and the median of
-the pairwise ratios is quoted, because a machine's speed drifts.
-"""
+"""How fast `evalkit gate` is: rows a second against ragas and against a plain loop, and its start."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
-import resource
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from statistics import median
 
 from coverage_rows import POLICY, write_rows
+from measuring import Row, Size, cores_here, evalkit_process, run_alone, seconds
 
 from evalkit import evidence_coverage
 
@@ -28,23 +20,11 @@ RAGAS_ROWS = 2_000
 """The ragas loop takes the same time for every row, so a part of the file gives its rate."""
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Time one call."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def evalkit_gate(folder: Path, cases: Path, *, cores: int, before: str = "") -> None:
-    """Run the whole command in a process of its own, on so many cores; it writes a whole run folder."""
+def gate(folder: Path, cases: Path, *, cores: int, before: str = "") -> None:
+    """Run the whole command, which writes a whole run folder."""
     run = tempfile.mkdtemp(dir=folder) + "/run"
-    program = f"{before}\nfrom evalkit.cli import main\nmain()"
-    allowed = sorted(os.sched_getaffinity(0))[:cores]
-    arguments = ["gate", "evidence_coverage", str(cases), "--policy", str(folder / "policy.toml"), "--run", run]
-    command = [sys.executable, "-c", program, *arguments]
-    subprocess.run(  # one core or two, as a container would give
-        command, check=True, stdout=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, allowed)
-    )
+    policy = folder / "policy.toml"
+    evalkit_process("gate", "evidence_coverage", cases, "--policy", policy, "--run", run, cores=cores, before=before)
 
 
 def plain_loop(folder: Path, cases: Path) -> None:
@@ -57,15 +37,15 @@ def plain_loop(folder: Path, cases: Path) -> None:
             out.write(json.dumps(record) + "\n")
 
 
-def ragas_loop(cases: Path) -> Callable[[], None]:
+def ragas_loop(cases: Path, rows: int) -> Callable[[], None]:
     """Return a loop of ragas' own `.score` over the first rows of the file."""
     from evalkit.scoring.ragas_bridge import to_ragas
 
     metric = to_ragas(evidence_coverage)
     with cases.open() as lines:
-        rows = [json.loads(line) for line in islice(lines, RAGAS_ROWS)]
+        cases_read = [json.loads(line) for line in islice(lines, rows)]
     keys = ("required_claim_ids", "supported_claim_ids")
-    inputs = [{key: row[key] for key in keys} for row in rows]
+    inputs = [{key: row[key] for key in keys} for row in cases_read]
 
     def loop() -> None:
         for row in inputs:
@@ -74,75 +54,69 @@ def ragas_loop(cases: Path) -> Callable[[], None]:
     return loop
 
 
-def report(what: str, ratios: list[float], target: str) -> None:
-    """Print the median of the pairwise ratios and their spread."""
-    print(f"{what:66} {median(ratios):7.2f}x  ({min(ratios):.2f} to {max(ratios):.2f})  target {target}")
+def compare(folder: Path, name: str, cases: Path, rows: int, size: Size) -> Iterator[Row]:
+    """Measure one file of rows against ragas and against the plain loop, all of them in turns."""
+    some = min(rows, RAGAS_ROWS)
+    loop = ragas_loop(cases, some)
+    rates: dict[str, list[float]] = {"ragas": [], "one": [], "two": []}
+    plain = []
+    for _ in range(size.rounds):
+        rates["ragas"].append(some / seconds(loop))
+        one = seconds(lambda: gate(folder, cases, cores=1))
+        plain.append(one / seconds(lambda: plain_loop(folder, cases)))
+        rates["one"].append(rows / one)
+        if len(cores_here()) > 1:
+            rates["two"].append(rows / seconds(lambda: gate(folder, cases, cores=2)))
+
+    def against_ragas(key: str) -> list[float]:
+        return [ours / theirs for ours, theirs in zip(rates[key], rates["ragas"], strict=True)]
+
+    what, loops = f"gate of {rows:,} rows, {name}", "a loop of ragas `.score` over them"
+    told = f"{median(rates['one']):,.0f} rows/s and {median(rates['ragas']):,.0f} rows/s"
+    yield Row(
+        what=f"{what}, whole process, one core: rows/s", against=loops, ratios=against_ragas("one"), least=20, note=told
+    )
+    if rates["two"]:
+        told = f"{median(rates['two']):,.0f} rows/s"
+        yield Row(what="the same, two cores", against=loops, ratios=against_ragas("two"), least=35, note=told)
+    yield Row(
+        what=f"{what}, whole process, one core: time",
+        against="`json.loads`, the plain function, `json.dumps` of the record",
+        ratios=plain,
+        most=2.5,
+    )
 
 
-def compare(folder: Path, name: str, cases: Path, rows: int, rounds: int) -> None:
-    """Measure one file of rows against ragas and against the plain loop."""
-    loop = ragas_loop(cases)
-    against_ragas: dict[int, list[float]] = {1: [], 2: []}
-    against_plain = []
-    for _ in range(rounds):
-        ragas = RAGAS_ROWS / seconds(loop)
-        for cores, ratios in against_ragas.items():
-            took = seconds(lambda cores=cores: evalkit_gate(folder, cases, cores=cores))
-            ratios.append(rows / took / ragas)
-            if cores == 1:
-                against_plain.append(took / seconds(lambda: plain_loop(folder, cases)))
-    print(f"{rows:,} rows, {name}: ragas .score {ragas:,.0f} rows/s in the last round")
-    report("  evalkit gate, whole process, one core: rows/s against ragas", against_ragas[1], "20x, goal 50x")
-    if len(os.sched_getaffinity(0)) > 1:
-        report("  the same on two cores", against_ragas[2], "35x")
-    report("  time on one core against json + plain function + json", against_plain, "at most 2.5x")
-
-
-def start(folder: Path, rounds: int) -> None:
+def start(folder: Path, size: Size) -> Iterator[Row]:
     """Measure a gate of ten rows with and without ragas imported."""
     cases = folder / "ten.jsonl"
     write_rows(cases, 10, rng=random.Random(10))
-    ratios = []
-    for _ in range(rounds):
-        ours = seconds(lambda: evalkit_gate(folder, cases, cores=2))
-        ratios.append(seconds(lambda: evalkit_gate(folder, cases, cores=2, before="import ragas")) / ours)
-    print(f"10 rows, whole process: {ours:.2f} s in the last round")
-    report("  the same with ragas imported, against it", ratios, "15x")
+    ratios, ours = [], 0.0
+    for _ in range(size.rounds):
+        ours = seconds(lambda: gate(folder, cases, cores=2))
+        ratios.append(seconds(lambda: gate(folder, cases, cores=2, before="import ragas")) / ours)
+    yield Row(
+        what="the same with ragas imported: time to finish",
+        against="gate of 10 rows, whole process",
+        ratios=ratios,
+        least=15,
+        note=f"{ours:.2f} s without ragas, in the last round",
+    )
 
 
-def memory(folder: Path) -> None:
-    """Measure the peak memory of a gate over a million rows."""
-    cases = folder / "million.jsonl"
-    write_rows(cases, 1_000_000, rng=random.Random(6), with_evidence=False)
-    took = seconds(lambda: evalkit_gate(folder, cases, cores=2))
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"1,000,000 rows, whole process: largest process {peak:.0f} MiB (target under 300), {took:.0f} s")
-
-
-def main() -> None:
-    """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--million", action="store_true", help="measure peak memory only")
-    options = parser.parse_args()
+def measure(size: Size) -> Iterator[Row]:
+    """Measure rows a second and the start."""
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"
+    rows = size.of(100_000, 300)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "policy.toml").write_text(POLICY)
-        if options.million:
-            memory(folder)
-            return
         for name, with_evidence in (("ids only", False), ("with evidence", True)):
             cases = folder / "cases.jsonl"
-            write_rows(cases, options.rows, rng=random.Random(1), with_evidence=with_evidence)
-            compare(folder, name, cases, options.rows, options.rounds)
-        start(folder, options.rounds)
-    with tempfile.TemporaryDirectory() as scratch:  # after the others: the peak is that of the largest child so far
-        folder = Path(scratch)
-        (folder / "policy.toml").write_text(POLICY)
-        memory(folder)
+            write_rows(cases, rows, rng=random.Random(1), with_evidence=with_evidence)
+            yield from compare(folder, name, cases, rows, size)
+        yield from start(folder, size)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(measure, __doc__)

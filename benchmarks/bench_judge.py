@@ -1,7 +1,6 @@
-"""Judge runs against the ideal and against the bare client: ratios of one process, one machine, one loopback server.
+"""Judge runs against the ideal and against the bare client: one loopback server in a process of its own.
 
-Run it from the project's root: ``python benchmarks/bench_judge.py [ROWS]`` (1,000 by default). It prints, for
-concurrency 16: the ideal time (rows x delay / 16) over the run's own at 500 ms; the time of the bare async OpenAI
+At concurrency 16: the ideal time (rows x delay / 16) over the run's own at 500 ms; the time of the bare async OpenAI
 client, asked the same bodies, over the run's own at 50 ms; and the rows/s of a replay. Each number of calls is checked.
 """
 
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from measuring import Row, Size, pairs, run_alone, seconds
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.append(str(TESTS))
@@ -32,6 +32,7 @@ from evalkit.scoring.judging.request import RequestMaker  # noqa: E402
 
 CONCURRENCY = 16
 REPLAYED = 10_000
+REPLAY_TARGET = 5_000
 
 
 class Server(NamedTuple):
@@ -77,11 +78,11 @@ def judged(folder: Path, rows: int, running: Server, **more: Any) -> float:
     options = home.options(settings=home.settings(concurrency=CONCURRENCY), has_preflight=True, **more)
     started = time.perf_counter()
     done = asyncio.run(run_judge(JUDGE, home.cases, folder / "run", options))
-    seconds = time.perf_counter() - started
+    took = time.perf_counter() - started
     assert done.ledger.total(state="scored") == rows
     assert running.count() - before == done.facts["calls"] == rows + 1, "one call a row, and the preflight"
     assert [record["case_id"] for record in home.records()] == [f"r{i}" for i in range(rows)]
-    return seconds
+    return took
 
 
 def bare(rows: int, running: Server) -> float:
@@ -105,54 +106,64 @@ def bare(rows: int, running: Server) -> float:
     return asyncio.run(all_of_them())
 
 
-def replayed(folder: Path) -> float:
+def replayed(folder: Path, rows: int) -> float:
     """Replay recorded verdicts and return rows a second."""
     home = Home(folder)
-    home.write(REPLAYED)
+    home.write(rows)
     maker = RequestMaker(JUDGE, home.settings())
     reply = Reply(1, '{"reason": "because", "value": "pass"}', None, "stop", "m", None)
     requests = [maker.of(json.loads(line)) for line in home.cases.read_text().splitlines()]
     kept = [(request.key, Kept(reply, (), None, request.prompt_sha256)) for request in requests]
     write_cassette(folder / "cassette.jsonl", maker.configuration, kept, note="for the benchmark")
-    started = time.perf_counter()
     options = JudgeOptions(replay=folder / "cassette.jsonl")
-    done = asyncio.run(run_judge(JUDGE, folder / "cases.jsonl", folder / "again", options))
-    seconds = time.perf_counter() - started
-    assert done.facts["replayed"] == REPLAYED
-    return REPLAYED / seconds
+    done = []
+    took = seconds(lambda: done.append(asyncio.run(run_judge(JUDGE, home.cases, folder / "again", options))))
+    assert done[0].facts["replayed"] == rows
+    return rows / took
 
 
-def main() -> int:
-    """Print the ratios; exit 1 where a target is missed."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+def of_ideal(folder: Path, rows: int, size: Size) -> list[float]:
+    """Run at 500 ms a call and compare with the time that cannot be beaten."""
+    ideal = rows * 0.5 / CONCURRENCY
+    with server(0.5) as slow:
+        return [ideal / judged(folder / f"slow{at}", rows, slow) for at in range(size.rounds)]
+
+
+def measure(size: Size) -> Iterator[Row]:
+    """Measure all three."""
     import openai  # noqa: F401 - its import is not what is measured
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        with server(0.5) as slow:
-            ideal = rows * 0.5 / CONCURRENCY
-            of_ideal = ideal / judged(folder / "slow", rows, slow)
+        rows = size.of(640, 16)
+        yield Row(
+            what=f"rows x 500 ms / {CONCURRENCY}",
+            against=f"judge run of {rows:,} rows, local endpoint of 500 ms, concurrency {CONCURRENCY}: time",
+            ratios=of_ideal(folder, rows, size),
+            least=0.9,
+            note="calls == rows + 1 preflight, checked in each round",
+        )
+        rows = size.of(1_000, 16)
         with server(0.05) as quick:
-            bare(rows // 10, quick)  # warm
-            pairs, processor = [], []
-            for i in range(3):  # in turn, because the machine is not the same from one moment to the next
-                start = time.process_time()
-                theirs, middle = bare(rows, quick), time.process_time()
-                pairs.append((theirs, judged(folder / f"quick{i}", rows, quick)))
-                processor.append(((middle - start) / rows * 1000, (time.process_time() - middle) / rows * 1000))
-            of_bare = statistics.median(theirs / ours for theirs, ours in pairs)
-        speed = replayed(folder / "replay")
-    results = [
-        (f"500 ms, {rows} rows: ideal time / judge run", of_ideal, 0.9),
-        (f"50 ms, {rows} rows: bare client / judge run (median of 3)", of_bare, 0.9),
-        (f"replay of {REPLAYED:,} verdicts, rows/s", speed, 5000.0),
-    ]
-    for name, found, target in results:
-        print(f"{'ok  ' if found >= target else 'MISS'} {name}: {found:,.2f} (target {target:g})")
-    print("pairs at 50 ms, seconds:", ", ".join(f"{theirs:.2f} / {ours:.2f}" for theirs, ours in pairs))
-    print("processor, ms a call:", ", ".join(f"{theirs:.2f} / {ours:.2f}" for theirs, ours in processor))
-    return int(any(found < target for _, found, target in results))
+            bare(max(rows // 10, 1), quick)  # warm
+            runs = (folder / f"quick{at}" for at in range(size.rounds))
+            taken = list(pairs(size, lambda: judged(next(runs), rows, quick), lambda: bare(rows, quick)))
+        yield Row(
+            what="the bare async openai client asking the same bodies",
+            against=f"judge run of {rows:,} rows, local endpoint of 50 ms, concurrency {CONCURRENCY}: time",
+            ratios=[theirs / ours for ours, theirs in taken],
+            least=0.9,
+            note=f"{min(pair.ours for pair in taken):.2f} s and {min(pair.theirs for pair in taken):.2f} s",
+        )
+        rows = size.of(REPLAYED, 50)
+        speeds = [replayed(folder / f"replay{at}", rows) for at in range(size.rounds)]
+        yield Row(
+            what=f"replay of {rows:,} verdicts: rows/s",
+            against=f"{REPLAY_TARGET:,} rows/s",
+            ratios=[speed / REPLAY_TARGET for speed in speeds],
+            least=None if size.is_quick else 1,
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_alone(measure, __doc__)

@@ -1,14 +1,12 @@
-"""Mutants a second: evalkit against mutmut, on the same function with the same cases, as ratios within one run.
+"""Mutants a second: evalkit against mutmut, on the same function with the same cases.
 
-``python benchmarks/bench_mutation.py [--rounds 3]``. mutmut gets the coverage function without its decorator (under a
-decorator it makes no mutant at all) and the contract cases as one parametrised pytest function that checks what their
-oracles say. Both are timed twice: the whole process, and the work after start (mutmut by the rate it prints for it).
-Then a table shows how evalkit's time grows with cases and with mutants.
+mutmut gets the coverage function without its decorator (under a decorator it makes no mutant at all) and the contract
+cases as one parametrised pytest function that checks what their oracles say. Both are timed twice: the whole process,
+and the work after start (mutmut by the rate it prints for it). Then how evalkit's time grows with cases and mutants.
 """
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import json
 import re
@@ -16,9 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+
+from measuring import Row, Size, run_alone
 
 from evalkit.contract import Metric
 from evalkit.metrics import evidence_coverage as module
@@ -121,38 +122,46 @@ def timed(metric: Metric, cases: Path, *, full: bool = False) -> float:
     return time.perf_counter() - start
 
 
-def compare(folder: Path, rounds: int) -> None:
+def compare(folder: Path, size: Size) -> Iterator[Row]:
     """Time both, in turns."""
-    whole, work = [], []
-    for at in range(rounds):
-        theirs, ours = mutmut(folder / str(at)), evalkit(folder)
-        whole.append((ours.mutants / ours.process) / (theirs.mutants / theirs.process))
-        work.append(ours.work / theirs.work)
-        print(
-            f"  round {at + 1}: mutmut {theirs.mutants} mutants in {theirs.process:.1f} s, {theirs.work:.1f}/s at "
-            f"work; evalkit {ours.mutants} in {ours.process:.2f} s, {ours.work:.0f}/s at work"
-        )
-    print(f"mutants a second, after start: {median(work):.0f}x mutmut, target {TARGET}x")
-    print(f"mutants a second, whole processes: {median(whole):.0f}x mutmut")
+    taken = [(evalkit(folder), mutmut(folder / str(at))) for at in range(size.rounds)]
+    ours, theirs = (median(rate.work for rate in side) for side in zip(*taken, strict=True))
+    yield Row(
+        what="mutants a second of evidence_coverage with its contract cases, after start",
+        against="mutmut on the same function undecorated",
+        ratios=[ours.work / theirs.work for ours, theirs in taken],
+        least=TARGET,
+        note=f"{ours:.0f} and {theirs:.1f} mutants/s; {taken[0][0].mutants} and {taken[0][1].mutants} mutants",
+    )
+    yield Row(
+        what="the same, whole processes",
+        against="mutmut",
+        ratios=[(o.mutants / o.process) / (t.mutants / t.process) for o, t in taken],
+    )
 
 
-def scaling(folder: Path) -> None:
-    """Print how time grows with cases and with mutants."""
+def scaling(folder: Path, size: Size) -> Iterator[Row]:
+    """Measure how time grows with cases and with mutants."""
     metric = load_metric("evidence_coverage")
     lines = CONTRACT.read_text().splitlines()
-    print(f"{'cases':>8}  {'first killer':>12}  {'full':>8}   (seconds, 80 mutants)")
-    for times in (1, 10, 100):
-        path = folder / f"cases{times}.jsonl"
-        rows = [json.loads(line) | {"case_id": f"{n}-{i}"} for n in range(times) for i, line in enumerate(lines)]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        print(f"{len(rows):>8}  {timed(metric, path):>12.2f}  {timed(metric, path, full=True):>8.2f}")
-    print(f"{'mutants':>8}  {'first killer':>12}  {'full':>8}   (seconds, {len(lines)} cases)")
-    for helpers in (1, 10, 100):
-        bigger = load_metric(f"{_bigger(folder, helpers)}:evidence_coverage")
-        start = time.perf_counter()
-        count = matrix_of(bigger, CONTRACT, suggestions=False).denominator
-        first = time.perf_counter() - start
-        print(f"{count:>8}  {first:>12.2f}  {timed(bigger, CONTRACT, full=True):>8.2f}")
+    times = size.of(100, 3)
+    path = folder / "more_cases.jsonl"
+    rows = [json.loads(line) | {"case_id": f"{n}-{i}"} for n in range(times) for i, line in enumerate(lines)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    yield Row(
+        what=f"its kill matrix over {len(rows):,} cases: time",
+        against=f"over {len(lines)} cases",
+        ratios=[timed(metric, path) / timed(metric, CONTRACT) for _ in range(size.rounds)],
+        most=times,
+    )
+    helpers = size.of(10, 2)
+    bigger = load_metric(f"{_bigger(folder, helpers)}:evidence_coverage")
+    many, few = (matrix_of(one, CONTRACT, suggestions=False).denominator for one in (bigger, metric))
+    yield Row(
+        what=f"a metric with {many} mutants: time",
+        against=f"one with {few}",
+        ratios=[timed(bigger, CONTRACT) / timed(metric, CONTRACT) for _ in range(size.rounds)],
+    )
 
 
 def _bigger(folder: Path, helpers: int) -> Path:
@@ -167,15 +176,12 @@ def _bigger(folder: Path, helpers: int) -> Path:
     return path
 
 
-def main() -> None:
-    """Parse the arguments and measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+def measure(size: Size) -> Iterator[Row]:
+    """Measure against mutmut, and the growth."""
     with tempfile.TemporaryDirectory() as folder:
-        compare(Path(folder), given.rounds)
-        scaling(Path(folder))
+        yield from compare(Path(folder), size)
+        yield from scaling(Path(folder), size)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(measure, __doc__)

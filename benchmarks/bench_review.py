@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import random
-import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 from coverage_rows import POLICY
+from measuring import Row, Size, run_alone, seconds
 
 from evalkit.decisions.meeting.review import Review, open_review
 from evalkit.metrics.evidence_coverage import evidence_coverage
@@ -67,30 +68,25 @@ def steps(widget: ThresholdReview, mode: str) -> list[float]:
     return spent
 
 
-def main() -> None:
-    """Print the median and the slowest step, in milliseconds and as a share of the target."""
-    for n in (5_000, 50_000):
+def measure(size: Size) -> Iterator[Row]:
+    """Measure steps of both modes, and the first sight of the discussion."""
+    for n in (size.of(5_000, 50), size.of(50_000, 100)):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_meeting(folder, n, random.Random(n))
-            start = time.perf_counter()
-            review = open_one(folder)
-            opened = time.perf_counter() - start
-            widget = ThresholdReview(review, reviewer="anna")
+            widget = ThresholdReview(open_one(folder), reviewer="anna")
             widget.mode = "discuss"
-            start = time.perf_counter()
-            widget.open_votes.click()
-            first = time.perf_counter() - start
-            print(f"{n:,} rows: opened in {opened:.1f} s, first sight of the discussion {first:.1f} s")
+            first = seconds(widget.open_votes.click)
             for mode in ("discuss", "decide"):
                 spent = steps(widget, mode)
-                middle, worst = statistics.median(spent), max(spent)
-                print(
-                    f"  {mode}: {len(spent)} steps, median {1e3 * middle:.0f} ms, slowest {1e3 * worst:.0f} ms = "
-                    f"{worst / TARGET:.2f} of {1e3 * TARGET:.0f} ms"
+                yield Row(
+                    what=f"a step of the threshold slider over {n:,} rows, mode {mode}",
+                    against=f"{1e3 * TARGET:.0f} ms",
+                    ratios=[step / TARGET for step in spent],
+                    most=1,
+                    note=f"first sight of the discussion {first:.1f} s" if mode == "discuss" else "",
                 )
-                assert n > 5_000 or worst <= TARGET, f"a step took {worst:.3f} s at {n} rows"
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(measure, __doc__)

@@ -29,7 +29,7 @@ class Files(NamedTuple):
 
 
 def _written(folder: Path, cases: Iterable[dict[str, Any]], labels: Iterable[dict[str, Any]]) -> Files:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     files = Files(folder / "cases.jsonl", folder / "labels.jsonl")
     for path, rows in zip(files, (cases, labels), strict=True):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

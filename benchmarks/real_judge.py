@@ -43,9 +43,11 @@ JUDGE = Judge(
 )
 
 
-def read_wice(folder: Path) -> tuple[dict[str, dict[str, object]], dict[str, str], dict[str, str]]:
+def read_wice(
+    folder: Path, verdicts_of: str = VERDICTS
+) -> tuple[dict[str, dict[str, object]], dict[str, str], dict[str, str]]:
     """Return case, human label and recorded verdict of each claim that has one: supported is a pass."""
-    verdicts = json.loads((folder / VERDICTS).read_text(encoding="utf-8"))
+    verdicts = json.loads((folder / verdicts_of).read_text(encoding="utf-8"))
     cases: dict[str, dict[str, object]] = {}
     human: dict[str, str] = {}
     for line in (folder / CLAIMS).read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,6 @@
-"""A small loopback server that speaks ``/v1/chat/completions``, scripted per request; the real clients talk to it.
+"""A small loopback server that speaks ``/v1/chat/completions`` and ``/v1/embeddings``, scripted per request.
+
+The real clients talk to it.
 
 In a test: ``with Endpoint(script) as endpoint: ... endpoint.url, endpoint.calls``. A script is a function of one `Call`
 that returns an `Answer`. As a process of its own (benchmarks): ``python tests/endpoint.py SECONDS`` prints its address.
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sys
 import threading
 import time
@@ -16,7 +19,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-__all__ = ["Answer", "Call", "Endpoint", "cut", "hang", "page", "reply", "status", "tool_call", "verdict"]
+__all__ = [
+    "Answer",
+    "Call",
+    "Endpoint",
+    "cut",
+    "embedded",
+    "hang",
+    "page",
+    "reply",
+    "said",
+    "status",
+    "tool_call",
+    "verdict",
+]
 
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
@@ -32,8 +48,17 @@ class Call(NamedTuple):
 
     @property
     def prompt(self) -> str:
-        """The user's message."""
-        return str(self.body["messages"][-1]["content"])
+        """The user's message, or the text to be embedded."""
+        return str(self.body["input"] if "input" in self.body else self.body["messages"][-1]["content"])
+
+    @property
+    def asks(self) -> str:
+        """The title of the response schema that is asked for in words, or ``embedding``."""
+        if "input" in self.body:
+            return "embedding"
+        system = str(self.body["messages"][0]["content"])
+        titles = re.findall(r'^ {2}"title": "(\w+)"', system, re.MULTILINE)
+        return titles[-1] if titles else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +104,19 @@ def completion(choices: list[Any], *, usage: Mapping[str, int] | None = USAGE, d
 def verdict(value: Any, reason: str = "because", **more: Any) -> Answer:
     """Return a good reply: the object that the schema asks for."""
     return reply(json.dumps({"reason": reason, "value": value}), **more)
+
+
+def said(**fields: Any) -> Answer:
+    """Return a reply with an object of other fields: whatever schema was asked for."""
+    return reply(json.dumps(fields))
+
+
+def embedded(vector: list[float], *, usage: Mapping[str, int] | None = None) -> Answer:
+    """Return the embedding of one text."""
+    data = [{"object": "embedding", "index": 0, "embedding": vector}]
+    usage = usage or {"prompt_tokens": 8, "total_tokens": 8}
+    body = {"object": "list", "data": data, "model": "embedder-1", "usage": usage}
+    return Answer(body=json.dumps(body).encode())
 
 
 def tool_call(value: Any, reason: str = "because", name: str = "DiscreteResponseModel") -> Answer:
@@ -176,7 +214,7 @@ class Endpoint:
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines) if k}
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
-        if not first.startswith("POST /v1/chat/completions "):
+        if not first.startswith(("POST /v1/chat/completions ", "POST /v1/embeddings ")):
             return await self._send(writer, status(404, f"no such place: {first}"))
         call = Call(len(self.calls) + 1, json.loads(raw), headers, time.monotonic())
         self.calls.append(call)

@@ -60,7 +60,11 @@ def test_pull_request_runs_contract_and_release_rows_apart_and_review_is_its_own
     jobs = load(ROOT / ".github/workflows/pull-request.yml")["jobs"]
     assert list(jobs) == ["contract", "release", "review", "notebooks"]
     assert jobs["review"]["needs"] == "release"
-    assert "evalkit mutate" in jobs["contract"]["steps"][-1]["run"]
+    runs = [step.get("run", "") for step in jobs["contract"]["steps"]]
+    assert [word for run in runs for word in ("mutate", "controls") if f"evalkit {word}" in run] == [
+        "mutate",
+        "controls",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -88,3 +92,43 @@ def test_the_step_that_reads_the_outcome_does_so_on_real_runs(
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code
     assert (tmp_path / "output").read_text() == f"outcome={outcome}\n"
+
+
+def judge_steps(folder: Path) -> dict[str, str]:
+    """Return the scripts of the nightly judge job, for a folder with the project's own parts linked into it."""
+    job = load(ROOT / ".github/workflows/scheduled.yml")["jobs"]["judge"]
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/evalkit").write_text(f'#!/bin/sh\nexec {sys.executable} -m evalkit "$@"\n')
+    (folder / ".venv/bin/evalkit").chmod(0o755)
+    (folder / "fixtures").symlink_to(ROOT / "fixtures")
+    return {step["name"]: step["run"] for step in job["steps"] if "name" in step and "run" in step}
+
+
+@pytest.mark.slow
+def test_s1_19_the_nightly_lane_rechecks_the_judge_and_the_first_night_only_makes_its_run(tmp_path: Path) -> None:
+    scripts = judge_steps(tmp_path)
+    variables = load(ROOT / ".github/workflows/scheduled.yml")["env"]
+    models = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "EVALKIT_JUDGE_MODEL")
+    environment = {name: value for name, value in os.environ.items() if name not in models} | variables
+
+    def night() -> tuple[int, str]:
+        for name in ("Ask again", "Read the outcome"):
+            script = ["bash", "-euo", "pipefail", "-c", scripts[name]]
+            done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    assert night() == (1, "judge: incomplete\n")
+    (tmp_path / "runs").rename(tmp_path / "accepted")
+    assert night() == (0, "judge: passed\n")
+    # A verdict that was right in the accepted run and is wrong now fails the lane, and is put before people.
+    records = tmp_path / "accepted/judged/records.jsonl"
+    lines = records.read_text().splitlines(keepends=True)
+    was_right = [
+        line.replace('"value":"pass"', '"value":"fail"') if "ticket-storno-b" in line else line for line in lines
+    ]
+    records.write_text("".join(was_right))
+    manifest = tmp_path / "accepted/judged/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"records_sha256"', '"records_sha256_then"'))
+    (tmp_path / "runs").rename(tmp_path / "second")
+    assert night() == (1, "judge: quality_failed\n")
+    assert (tmp_path / "runs/proposed.jsonl").read_text().count("\n") == 1

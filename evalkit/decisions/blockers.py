@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import orjson
+
 from evalkit.contract import Outcome
 from evalkit.scoring.records import Record
+from evalkit.scoring.spilled import MOST_KEPT, SpilledList
 
 __all__ = ["Blocker", "Row", "blocked_rows"]
 
@@ -38,7 +41,7 @@ class Blocker:
     owner: str
     sentence: str
     do: str
-    rows: tuple[Row, ...] = ()
+    rows: Sequence[Row] = ()
 
     def facts(self) -> dict[str, Any]:
         """Return the blocker as plain JSON values, with all its rows."""
@@ -49,13 +52,23 @@ class Blocker:
             "sentence": self.sentence,
             "do": self.do,
             "count": len(self.rows),
-            "rows": [row._asdict() for row in self.rows],
+            "rows": (
+                self.rows.as_json() if isinstance(self.rows, SpilledList) else [row._asdict() for row in self.rows]
+            ),
         }
 
 
-def blocked_rows(records: Sequence[Record], sentences: Mapping[int, str]) -> tuple[Row, ...]:
-    """Return the rows of a blocker, in input order; `sentences` has their triage by line."""
-    return tuple(
+def blocked_rows(records: Sequence[Record], sentences: Mapping[int, str]) -> Sequence[Row]:
+    """Return the rows of a blocker, in input order; `sentences` has their triage by line.
+
+    Many rows are kept on disk: none is left out of the outcome file, however many there are.
+    """
+    rows = (
         Row(r.line, r.case_id, r.slice, r.value, r.minimum, r.reason, r.owner, r.error_kind, sentences.get(r.line, ""))
         for r in records
     )
+    if len(records) <= MOST_KEPT:
+        return tuple(rows)
+    spilled = SpilledList[Row](lambda row: orjson.dumps(row._asdict()), lambda line: Row(**orjson.loads(line)))
+    spilled.extend(rows)
+    return spilled

@@ -11,6 +11,7 @@ from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import Metric, Outcome, sha256_file
 from evalkit.contract.judge import Judge
 from evalkit.decisions.blockers import Blocker
+from evalkit.decisions.controlling.frozen import control_run_problems
 from evalkit.decisions.policy import Policy, PolicyFile, SliceLimits
 
 __all__ = ["PROVISIONAL_DAYS", "WARN_DAYS", "Subject", "expiry_warnings", "last_day", "unfit"]
@@ -26,7 +27,6 @@ class Subject(NamedTuple):
     cases_sha256: str
     lock_sha256: str | None
     judge: str | None
-    controls: str | None
 
 
 def unfit(file: PolicyFile, metric: Metric, subject: Subject, as_of: date) -> list[Blocker]:
@@ -41,6 +41,7 @@ def unfit(file: PolicyFile, metric: Metric, subject: Subject, as_of: date) -> li
         *_wrong_basis(file, policy),
         *_unvalidated(policy, metric),
         *_thawed(policy, subject),
+        *control_run_problems(file, metric, subject.metric_fingerprint, subject.judge),
     ]
 
 
@@ -217,11 +218,11 @@ def _calibration_record(folder: Path, wanted: str) -> Mapping[str, Any] | None:
 
 
 def _thawed(policy: Policy, subject: Subject) -> Iterator[Blocker]:
-    for name, frozen in policy.frozen.model_dump(exclude_none=True).items():
+    for name, frozen in policy.frozen.model_dump(exclude_none=True, exclude={"controls"}).items():
         found = getattr(subject, name)
         # The hash of a file may be written as other tools print it, without our prefix.
         if frozen.removeprefix("sha256:") != (found or "").removeprefix("sha256:"):
-            owner = {"metric_fingerprint": "metric", "cases_sha256": "test-data", "judge": "judge", "controls": "judge"}
+            owner = {"metric_fingerprint": "metric", "cases_sha256": "test-data", "judge": "judge"}
             yield _policy(
                 f"{name} is frozen at {_shorten(frozen)}, but this run has {_shorten(found)}",
                 "go back to what was approved, or review the change and freeze the new hash",

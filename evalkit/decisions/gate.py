@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.parts import Judgement, RecordSink
 from evalkit.scoring.places import Places
 from evalkit.scoring.records import Diagnosis, Record
+from evalkit.scoring.repeats import is_tie
 from evalkit.scoring.run import open_run
 
 __all__ = ["GateOptions", "GateResult", "gate"]
@@ -64,8 +65,8 @@ class GateResult:
     blockers: tuple[Blocker, ...]
     warnings: tuple[str, ...]
     ledger: Ledger
-    notable: tuple[Record, ...]
-    knife_edges: tuple[Record, ...]
+    notable: Sequence[Record]
+    knife_edges: Sequence[Record]
     excused: Excused
     compared: Compared | None
     labelled: tuple[Labelled, ...]
@@ -175,8 +176,8 @@ def gate(
         blockers=tuple(blockers),
         warnings=(*warnings, *_silent_contract(metric)),
         ledger=streamed.ledger,
-        notable=tuple(streamed.notable),
-        knife_edges=tuple(streamed.knife_edges),
+        notable=streamed.notable,
+        knife_edges=streamed.knife_edges,
         excused=excused,
         compared=baseline.compare(streamed.decided) if baseline else None,
         labelled=tuple(against.slices),
@@ -204,6 +205,8 @@ def _label_side(
 
 def _diagnosis(metric: Metric) -> Callable[[Record], Diagnosis]:
     def diagnose(record: Record) -> Diagnosis:
+        if is_tie(record):
+            return Diagnosis("judge", "the judge's own repeats are evenly split: nothing is known of the answer")
         # Imported when the first row fails: a green gate does not pay for what explains red ones.
         from evalkit.decisions.triage import triage
 

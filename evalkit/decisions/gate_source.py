@@ -11,11 +11,12 @@ from typing import Any
 from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file
 from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
 from evalkit.decisions.blockers import Blocker
+from evalkit.decisions.certifying.instability import repeated_lines
 from evalkit.decisions.fitness import Subject
 from evalkit.decisions.policy import Policy
 from evalkit.scoring.parts import Judgement, RecordSink, Streamed
 from evalkit.scoring.run import Run, lock_hash, open_run
-from evalkit.scoring.scorer_of import replay_notes, scorer_of
+from evalkit.scoring.scorer_of import replay_notes, replayed_configuration, scorer_of
 from evalkit.scoring.stream import stream_cases, stream_records
 
 __all__ = ["GateSource"]
@@ -54,8 +55,9 @@ class GateSource:
             metric_fingerprint=manifest["metric"].get("fingerprint") if self.run else self.metric.fingerprint,
             cases_sha256=self.cases_sha256,
             lock_sha256=manifest.get("lock_sha256") if self.run else lock_hash(Path.cwd()),
-            judge=(self.judge or {}).get("configuration_hash"),
-            controls=manifest.get("controls_sha256"),
+            judge=(self.judge or {}).get("configuration_hash")
+            if self.run
+            else replayed_configuration(self.metric, self.path),
         )
 
     def adapter(self) -> AdapterSide:
@@ -103,6 +105,8 @@ class GateSource:
             return
         if self.run.manifest["metric"].get("fingerprint") != self.metric.fingerprint:
             yield f"the run was scored by another source of {self.metric.name} than the one given: its values stand"
+        if repeated := self.run.manifest.get("repeated"):
+            yield from repeated_lines(repeated)
         if feeds:
             yield f"--input is ignored: the run's rows are scored already ({', '.join(sorted(feeds))})"
 

@@ -206,7 +206,7 @@ def next_version(old: str, day: date) -> str:
     head, _, number = old.partition(".")
     if head != day.isoformat():
         return day.isoformat()
-    return f"{head}.{int(number) + 1 if number.isdigit() else 2}"
+    return f"{head}.{int(number) + 1 if number.isdecimal() else 2}"
 
 
 class PolicyFile(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evalkit.contract import Outcome, example_list
 from evalkit.decisions.binomial import exact_interval
@@ -14,8 +15,11 @@ from evalkit.decisions.policy import Override, Policy, SliceLimits
 from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.parts import Streamed
 from evalkit.scoring.records import Record
+from evalkit.scoring.spilled import SpilledList, spilled_records
 
 __all__ = ["Excused", "excuse", "judge_rows", "unjudged"]
+
+K = TypeVar("K", bound=Hashable)
 
 _DO = {
     "invalid": "mend these rows of the test data, or mark them blocking = false after review",
@@ -27,7 +31,7 @@ _DO = {
 class Excused(NamedTuple):
     """Failing or doubtful rows, split by what excuses them."""
 
-    open: list[Record]
+    open: Sequence[Record]
     """Blocking rows that nothing excuses."""
     overridden: list[Record]
     known: list[Record]
@@ -46,7 +50,8 @@ def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str],
     for override in policy.overrides:
         overrides.setdefault(override.case_id, []).append(override)
     used: set[str] = set()
-    sorted_out = Excused([], [], [], [])
+    still_open = spilled_records()
+    sorted_out = Excused(still_open, [], [], [])
     for record in notable:
         if not record.blocking or record.decision not in ("fail", "review"):
             continue
@@ -58,7 +63,7 @@ def excuse(policy: Policy, notable: Sequence[Record], known_ids: frozenset[str],
                 continue
             sorted_out.warnings.extend(_stale(override, record) for override in found if override not in fitting)
         is_known = record.decision == "fail" and record.case_id in known_ids and policy.block_on == "new"
-        (sorted_out.known if is_known else sorted_out.open).append(record)
+        (sorted_out.known if is_known else still_open).append(record)
     for case_id in sorted(overrides.keys() - used):
         sorted_out.warnings.append(_unused(case_id))
     return sorted_out
@@ -77,7 +82,7 @@ def _stale(override: Override, record: Record) -> str:
 
 def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
     """Yield what makes the run impossible to judge: bad rows above their limit, too few scored, unknown slices."""
-    ledger, notable = streamed.ledger, streamed.notable
+    ledger = streamed.ledger
     if ledger.total() == 0:
         yield Blocker(
             "empty",
@@ -87,12 +92,15 @@ def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
             "check the path and any filter that made this file",
         )
         return
+    blocking = _sorted(
+        (str(record.state), record) for record in streamed.notable if record.blocking and record.state != "scored"
+    )
     for state, limit in (
         ("invalid", policy.limits.invalid),
         ("error", policy.limits.error),
         ("unrun", policy.limits.unrun),
     ):
-        rows = [record for record in notable if record.state == state and record.blocking]
+        rows = blocking.get(state, ())
         if len(rows) > limit:
             owner = _owners(rows)
             yield Blocker(
@@ -116,7 +124,8 @@ def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
 
 
 def _unknown_slices(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
-    scored = [r for r in streamed.notable if r.blocking and r.slice not in policy.slices and r.state == "scored"]
+    scored = spilled_records()
+    scored.extend(r for r in streamed.notable if r.blocking and r.slice not in policy.slices and r.state == "scored")
     unknown = sorted({record.slice for record in scored})
     if scored:
         yield Blocker(
@@ -133,9 +142,9 @@ def _unknown_slices(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
 def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator[Blocker]:
     """Yield what the limits of each slice say of the rows that nothing excuses."""
     ledger, sentences = streamed.ledger, streamed.sentences
+    found = _sorted(((record.slice, record.decision), record) for record in excused.open)
     for name, limits in policy.slices.items():
-        failing = [record for record in excused.open if record.slice == name and record.decision == "fail"]
-        doubtful = [record for record in excused.open if record.slice == name and record.decision == "review"]
+        failing, doubtful = found.get((name, "fail"), ()), found.get((name, "review"), ())
         if limits.min_pass_rate is not None:
             yield from _pass_rate(name, limits, streamed, excused, failing)
         elif len(failing) > (limits.max_failures or 0) and not _is_reference(limits):
@@ -157,6 +166,16 @@ def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator
                 "let a reviewer decide these rows; an override records the decision",
                 blocked_rows(doubtful, sentences),
             )
+
+
+def _sorted(keyed: Iterable[tuple[K, Record]]) -> dict[K, SpilledList[Record]]:
+    """Split rows in one pass; a kind that most rows are of goes to disk."""
+    found: dict[K, SpilledList[Record]] = {}
+    for key, record in keyed:
+        if key not in found:
+            found[key] = spilled_records()
+        found[key].append(record)
+    return found
 
 
 def _is_reference(limits: SliceLimits) -> bool:
@@ -234,5 +253,5 @@ def _decided(ledger: Ledger, name: str) -> int:
 
 def _owners(records: Sequence[Record]) -> str:
     """Name the owner that most of these rows have (the first in the alphabet among equals)."""
-    owners = sorted({str(record.owner) for record in records})
-    return max(owners, key=lambda owner: sum(record.owner == owner for record in records), default="answer")
+    owners = Counter(str(record.owner) for record in records)
+    return max(sorted(owners), key=lambda owner: owners[owner], default="answer")

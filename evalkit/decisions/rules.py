@@ -9,6 +9,7 @@ from evalkit.contract import Decision, Metric
 from evalkit.decisions.policy import Policy, SliceLimits
 from evalkit.scoring.parts import Rule
 from evalkit.scoring.records import Record, Ruling
+from evalkit.scoring.repeats import is_tie
 
 __all__ = ["covers", "rule_of"]
 
@@ -33,7 +34,10 @@ def rule_of(policy: Policy, metric: Metric | None) -> Rule:
         if record.state != "scored" or (found := compare.get(record.slice)) is None:
             # An earlier run's owner of a scored row rests on the limits of then.
             return Ruling(None, None, policy.version, None if record.state == "scored" else record.owner)
-        return found(record)
+        ruling = found(record)
+        # Repeats of a judge that are evenly split are no verdict: whatever the value says, a person decides.
+        is_split = record.judge is not None and is_tie(record)
+        return ruling._replace(decision="review", owner="judge") if is_split else ruling
 
     return rule
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 __all__ = ["BUILT_IN"]
 
 BUILT_IN = {
+    "answer_correctness": "evalkit.metrics.ragas_answers:answer_correctness",
+    "answer_relevancy": "evalkit.metrics.ragas_answers:answer_relevancy",
+    "answer_similarity": "evalkit.metrics.ragas_answers:answer_similarity",
+    "context_entity_recall": "evalkit.metrics.ragas_contexts:context_entity_recall",
+    "context_precision": "evalkit.metrics.ragas_contexts:context_precision",
+    "context_recall": "evalkit.metrics.ragas_contexts:context_recall",
     "evidence_coverage": "evalkit.metrics.evidence_coverage:evidence_coverage",
+    "faithfulness": "evalkit.metrics.ragas_answers:faithfulness",
     "medical_accuracy": "evalkit.metrics.medical_judges:medical_accuracy",
     "medical_citation_accuracy": "evalkit.metrics.medical:medical_citation_accuracy",
     "medical_clarity": "evalkit.metrics.medical_judges:medical_clarity",

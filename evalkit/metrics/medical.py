@@ -26,9 +26,10 @@ CONTRACT = Contract(
 
 # Where a citation begins, in whichever bracket; only the round one closes into a form that can be read.
 _BEGINS = re.compile(r"[(\[]\s*sources?\s*:", re.IGNORECASE)
-_NEXT_SOURCE = re.compile(r";\s*(?=source\s*:)", re.IGNORECASE)
-_SOURCE_PAGE = re.compile(r"source\s*:\s*(\S.*?)\s*,\s*pages?\s*:?\s*([^:]+)", re.IGNORECASE)
-_PAGES = re.compile(r"(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?")
+_NEXT_SOURCE = re.compile(r"\s*(?:[;,&]|\band\b)\s*(?=sources?\s*:)", re.IGNORECASE)
+_SOURCE_PAGE = re.compile(r"(?:sources?\s*:\s*)?(?!sources?\s*:)(\S.*?)\s*,\s*pages?\s*:?\s*([^:]+)", re.IGNORECASE)
+# A page of ten digits is none, and a thousand of them would be more than int() reads.
+_PAGES = re.compile(r"(\d{1,9})(?:\s*[-\u2010-\u2015\u2212]\s*(\d{1,9}))?")
 _BETWEEN_PAGES = re.compile(r"\s*(?:,|&|\band\b)\s*", re.IGNORECASE)
 _UP_TO_A_BRACKET = re.compile(r".[^()\[\]]*")
 _MOST_PAGES = 50
@@ -37,7 +38,7 @@ _LONGEST = 500
 """Characters of a citation, brackets included: what is longer was never closed."""
 
 # How a passage names its page: page 10, pages 9-11, p. 10, page: 10, #page=10; never a part of a longer number.
-_PAGE_LABEL = re.compile(r"\b(?:pages?|pgs?\.?|pp?\.)\s*[:=]?\s*(\d+)(?:\s*[-\u2010-\u2015]\s*(\d+))?(?!\w|\.\d)")
+_PAGE_LABEL = re.compile(rf"\b(?:pages?|pgs?\.?|pp?\.)\s*[:=]?\s*{_PAGES.pattern}(?!\w|\.\d)")
 _FILE_NAME = r"[\w-][\w.-]*\.(?:pdf|docx?|html?|txt|md|epub|pptx?|xlsx?)"
 
 
@@ -88,7 +89,7 @@ def medical_citation_accuracy(response: str, retrieved_contexts: list[str]) -> M
         raise InvalidRow(msg)
     cited, unread = _read_citations(_plain(response))
     places = _places(retrieved_contexts, {citation.title.casefold() for citation in cited})
-    untraced = [citation.shown for citation in cited if not citation.places <= places]
+    untraced = [citation.shown for citation in cited if not citation.is_in(places)]
     citations, verified = len(cited) + len(unread), len(cited) - len(untraced)
     lost = [f"; {word}={' | '.join(items)}" for word, items in (("untraced", untraced), ("unread", unread)) if items]
     return MetricResult(
@@ -99,11 +100,12 @@ def medical_citation_accuracy(response: str, retrieved_contexts: list[str]) -> M
 
 
 class _Place(NamedTuple):
-    """A page of a document."""
+    """Pages of a document."""
 
     title: str
     """Case-folded."""
-    page: int
+    pages: range
+    """Never written out: a passage may name as many as it likes."""
 
 
 class _Citation(NamedTuple):
@@ -113,9 +115,9 @@ class _Citation(NamedTuple):
     pages: tuple[int, ...]
     shown: str
 
-    @property
-    def places(self) -> set[_Place]:
-        return {_Place(self.title.casefold(), page) for page in self.pages}
+    def is_in(self, places: Iterable[_Place]) -> bool:
+        own = [place.pages for place in places if place.title == self.title.casefold()]
+        return all(any(page in pages for pages in own) for page in self.pages)
 
 
 class _Citations(NamedTuple):
@@ -137,11 +139,17 @@ def _read_citations(response: str) -> _Citations:
         if not body:
             found.unread.append(_UP_TO_A_BRACKET.match(response, begin.start())[0])  # type: ignore[index] # one character always fits
         for part in _NEXT_SOURCE.split(body) if body else ():
-            if citation := _citation(part):
-                found.read.append(citation)
+            if citations := _citations(part):
+                found.read.extend(citations)
             else:
                 found.unread.append(f"({part})")
     return found
+
+
+def _citations(part: str) -> list[_Citation]:
+    """Return the documents of one source, ``a.pdf, Page: 1; b.pdf, Page: 2``; a title may hold a semicolon itself."""
+    found = [_citation(piece) for piece in part.split(";")]
+    return [citation for citation in (found if all(found) else [_citation(part)]) if citation]
 
 
 def _bracketed(text: str) -> str | None:
@@ -190,7 +198,7 @@ def _places_in(passage: str, document: re.Pattern[str]) -> set[_Place]:
     title = named[0][0]
     end = next((other.start() for other in named if other[0] != title), len(passage))
     label = _PAGE_LABEL.search(passage[:end])
-    return {_Place(title, page) for page in _span(label)} if label else set()
+    return {_Place(title, _span(label))} if label else set()
 
 
 # --- safety ---------------------------------------------------------------------------------------------------------

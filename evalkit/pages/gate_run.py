@@ -74,7 +74,8 @@ def run_gate(spec: str, cases: Path, policy: Path, options: Mapping[str, Any], o
             publish_gate(result, writer, facts)
     _leave(facts, outputs)
     if printer:
-        printer.copy_to(sys.stdout.buffer)
+        with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough; the outcome stays
+            printer.copy_to(sys.stdout.buffer)
     return GateDone(result, facts, _screen(facts, outputs), result.exit_code)
 
 

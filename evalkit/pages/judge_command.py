@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError, Outcome, sha256_file
 from evalkit.contract.judge import Judge
+from evalkit.contract.stepped import SteppedJudge
 from evalkit.decisions.fitness import Subject, unfit
 from evalkit.decisions.gate import GateOptions, gate
 from evalkit.decisions.outcome_file import facts_of
@@ -23,14 +24,27 @@ from evalkit.scoring.judge import DEFAULT_STORE, JudgeOptions, JudgeRun, neighbo
 from evalkit.scoring.judging.budget import Budget, Price, price_of
 from evalkit.scoring.judging.cassette import read_cassette
 from evalkit.scoring.judging.folder import JudgeFolder
+from evalkit.scoring.judging.kinds import rows_of
+from evalkit.scoring.judging.local import with_local_embeddings
 from evalkit.scoring.judging.request import JudgeSettings
-from evalkit.scoring.judging.rows import JudgeRows
 from evalkit.scoring.judging.sender import Sender
 from evalkit.scoring.load_judge import load_judge, load_object
 from evalkit.scoring.run import Run, lock_hash
 from evalkit.scoring.stream import stream_records
 
-__all__ = ["JudgeAsk", "JudgeDone", "ask_judge", "parse_amount", "parse_parameters", "show_prompt"]
+__all__ = [
+    "JudgeAsk",
+    "JudgeDone",
+    "Through",
+    "add_report",
+    "ask_judge",
+    "named_policy",
+    "options_of",
+    "parse_amount",
+    "parse_parameters",
+    "show_prompt",
+    "through_llm",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +64,7 @@ class JudgeAsk:
     max_calls: int | None = None
     max_seconds: float | None = None
     is_fresh: bool = False
+    repeat: int = 1
     has_preflight: bool = True
     export: Path | None = None
     as_of: date | None = None
@@ -95,55 +110,64 @@ def parse_parameters(given: list[str], left_out: list[str]) -> dict[str, Any]:
 
 def ask_judge(ask: JudgeAsk, *, on_note: Any) -> JudgeDone:
     """Run the judge; with a policy, its limits hold during the run and decide the rows after it."""
-    judge, policy = load_judge(ask.judge), _policy(ask)
-    ask, sender = _through_llm(judge, ask)
+    judge, policy = load_judge(ask.judge), named_policy(ask)
+    ask, sender = through_llm(judge, ask)
     if ask.run is None:
         msg = "a judge's run needs a folder"
         raise EvalkitError(msg, do="give --run DIR (or --show-prompt CASE_ID, which asks nothing)")
-    replay = _replay(judge, ask)
-    _check_policy(judge, policy, ask, replay)
-    price = _price(policy, ask.settings)
+    options = replace(options_of(judge, policy, ask), sender=sender, before_manifest=add_report, on_note=on_note)
+    _check_policy(judge, policy, ask, options.replay)
     with counting("rows judged") as on_rows:
-        options = JudgeOptions(
-            settings=ask.settings,
-            replay=replay,
-            store=ask.store,
-            is_fresh=ask.is_fresh,
-            budget=_budget(policy, ask, price),
-            price=price,
-            critical=frozenset(name for name, limits in policy.slices.items() if limits.critical)
-            if policy
-            else frozenset(),
-            feeds=ask.feeds,
-            has_preflight=ask.has_preflight,
-            export=ask.export,
-            sender=sender,
-            before_manifest=_add_report,
-            on_rows=on_rows,
-            on_note=on_note,
-        )
-        done = asyncio.run(run_judge(judge, ask.cases, ask.run, options))
+        done = asyncio.run(run_judge(judge, ask.cases, ask.run, replace(options, on_rows=on_rows)))
     return _concluded(judge, ask, done)
 
 
-class _Through(NamedTuple):
+def options_of(judge: Judge, policy: Policy | None, ask: JudgeAsk) -> JudgeOptions:
+    """Return how a judge is run, as the command was told and as the policy allows."""
+    price = _price(judge, policy, ask.settings)
+    return JudgeOptions(
+        settings=ask.settings,
+        replay=_replay(judge, ask),
+        store=ask.store,
+        is_fresh=ask.is_fresh,
+        repeat=ask.repeat,
+        budget=_budget(policy, ask, price),
+        price=price,
+        critical=frozenset(name for name, limits in policy.slices.items() if limits.critical)
+        if policy
+        else frozenset(),
+        feeds=ask.feeds,
+        has_preflight=ask.has_preflight,
+        export=ask.export,
+    )
+
+
+class Through(NamedTuple):
+    """A command whose settings are those of a ragas llm, where one is named."""
+
     ask: JudgeAsk
     sender: Sender | None
 
 
-def _through_llm(judge: Judge, ask: JudgeAsk) -> _Through:
-    """Take the settings from a ragas llm, where one is named."""
+def through_llm(judge: Judge, ask: JudgeAsk) -> Through:
+    """Take the settings from a ragas llm, where one is named, and ask through it."""
+    if ask.settings is not None:
+        ask = replace(ask, settings=with_local_embeddings(ask.settings))
     if ask.llm is None or ask.replay is not None:
-        return _Through(ask, None)
+        return Through(ask, None)
+    if isinstance(judge, SteppedJudge):
+        msg = f"--llm is not to be had for {judge.name}, which asks several questions about a row"
+        raise EvalkitError(msg, do="name a model of an OpenAI-compatible endpoint: --model NAME and OPENAI_BASE_URL")
     from evalkit.scoring.ragas_bridge.judge_llm import RagasSender, settings_of
 
     llm = load_object(ask.llm)
     own = {name: getattr(ask.settings, name) for name in ("timeout", "attempts", "concurrency")} if ask.settings else {}
     settings = settings_of(llm, judge, **own)
-    return _Through(replace(ask, settings=settings), RagasSender(llm, judge, settings))
+    return Through(replace(ask, settings=settings), RagasSender(llm, judge, settings))
 
 
-def _policy(ask: JudgeAsk) -> Policy | None:
+def named_policy(ask: JudgeAsk) -> Policy | None:
+    """Read the policy that was named, refusing one that cannot be used."""
     if ask.policy is None:
         return None
     found = read_policy(ask.policy)
@@ -165,13 +189,11 @@ def _check_policy(judge: Judge, policy: Policy | None, ask: JudgeAsk, replay: Pa
     if policy is None or ask.policy is None:
         return
     maker = request_maker(judge, ask.settings, read_cassette(replay) if replay else None)
-    # The control run that a policy may have frozen is the gate's to look for.
     subject = Subject(
         metric_fingerprint=judge.fingerprint,
         cases_sha256=sha256_file(ask.cases),
         lock_sha256=lock_hash(Path.cwd()),
         judge=maker.configuration_hash,
-        controls=policy.frozen.controls,
     )
     blockers = unfit(read_policy(ask.policy), judge, subject, ask.as_of or datetime.now(UTC).date())
     if blockers:
@@ -179,10 +201,14 @@ def _check_policy(judge: Judge, policy: Policy | None, ask: JudgeAsk, replay: Pa
         raise EvalkitError(first.sentence, where=str(ask.policy), do=f"{first.do}; nothing was asked")
 
 
-def _price(policy: Policy | None, settings: JudgeSettings | None) -> Price | None:
+def _price(judge: Judge, policy: Policy | None, settings: JudgeSettings | None) -> Price | None:
     if policy is None or settings is None:
         return None
-    return price_of(policy.prices, settings.model, policy.limits.currency)
+    embeds = isinstance(judge, SteppedJudge) and judge.embeds and settings.embed is None
+    beside = settings.embedding_model if embeds else None
+    is_alone = isinstance(judge, SteppedJudge) and not judge.asks
+    model = beside if is_alone and beside else settings.model
+    return price_of(policy.prices, model, policy.limits.currency, embedding_model=beside)
 
 
 def _budget(policy: Policy | None, ask: JudgeAsk, price: Price | None) -> Budget:
@@ -197,7 +223,8 @@ def _budget(policy: Policy | None, ask: JudgeAsk, price: Price | None) -> Budget
     return Budget(cost=cost, calls=ask.max_calls, seconds=ask.max_seconds)
 
 
-def _add_report(home: JudgeFolder, manifest: dict[str, Any]) -> None:
+def add_report(home: JudgeFolder, manifest: dict[str, Any]) -> None:
+    """Add the page of a judge's run to its folder."""
     from evalkit.pages.report import render_report
 
     run = Run(home.folder, {"run_id": home.run_id} | manifest)
@@ -224,15 +251,17 @@ def show_prompt(ask: JudgeAsk, case_id: str) -> JudgeDone:
 
     judge = load_judge(ask.judge)
     replay = _replay(judge, ask)
-    named = ask.settings or (None if replay else JudgeSettings(model="(no model named)"))
+    nobody = "(no model named)"
+    named = ask.settings or (None if replay else JudgeSettings(model=nobody, embedding_model=nobody))
     maker = request_maker(judge, named, read_cassette(replay) if replay else None)
-    rows = JudgeRows(judge, maker, ask.feeds)
+    rows = rows_of(judge, maker, ask.feeds)
     for item in CaseFile(ask.cases, rows.required, rows.optional):
         if item.case_id == case_id:
             record, request = rows.prepare(item)
             if request is None:
                 msg = f"nothing would be sent for case {case_id!r}: it is invalid ({record.reason})"
                 raise EvalkitError(msg, where=f"{ask.cases}, line {record.line}", do="mend the row")
+            request = rows.first_sent(request)
             facts = {"case_id": case_id, "key": request.key, "body": request.body}
             return JudgeDone(prompt_screen(request), facts, Outcome.passed)
     msg = f"there is no case {case_id!r}"

@@ -8,12 +8,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalkit.contract import example_list
+from evalkit.decisions.certifying.instability import repeated_lines
 from evalkit.pages.plain import plain
 from evalkit.pages.screen import COLUMNS, gate_screen, score_screen
 from evalkit.scoring.judge import JudgeRun
 from evalkit.scoring.judging.request import Request
 
 __all__ = ["judge_screen", "prompt_screen"]
+
+
+_WAYS = (("prompt_tokens", "in"), ("completion_tokens", "out"))
 
 
 def judge_screen(name: str, done: JudgeRun, decided: Mapping[str, Any] | None) -> str:
@@ -37,8 +41,12 @@ def _asked(facts: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[st
         currency = price["currency"] if price else ""
         cost = f"{facts['cost']} {currency}" if facts["cost"] is not None and price else "not known (no price given)"
         tokens = facts["tokens"]
-        spent = f"{tokens['prompt_tokens']} in, {tokens['completion_tokens']} out" if tokens else "not reported"
+        # An embedding has nothing that comes out.
+        counts = [f"{tokens[name]} {way}" for name, way in _WAYS if name in tokens] if tokens else []
+        spent = ", ".join(counts) or "not reported"
         yield f"cost: {cost}; tokens: {spent}"
+    if repeated := facts.get("repeated"):
+        yield from repeated_lines(repeated)
     for what in ("failed_attempts", "error_kinds"):
         if facts[what]:
             counted = ", ".join(f"{kind} {count}" for kind, count in sorted(facts[what].items()))
@@ -53,7 +61,7 @@ def _asked(facts: Mapping[str, Any], manifest: Mapping[str, Any]) -> Iterator[st
 def prompt_screen(request: Request) -> str:
     """Return the messages and parameters of one request; what a terminal would act on is made visible."""
     lines = [f"key {request.key}"]
-    for message in request.body["messages"]:
+    for message in request.body.get("messages", ()):
         lines += ["", f"--- {message['role']} ---", plain(str(message["content"]), newline="\n")]
     rest = {name: value for name, value in request.body.items() if name != "messages"}
     return "\n".join([*lines, "", "--- parameters ---", json.dumps(rest, indent=2), ""])

@@ -33,6 +33,10 @@ _SLICE_CHECKS = {
 }
 
 
+_MOST_ROWS = 500
+"""Rows told of each blocker: a page of CI is read by people, and the outcome file has them all."""
+
+
 class _Check(NamedTuple):
     group: str
     name: str
@@ -105,5 +109,7 @@ def _case(check: _Check, *, is_enforced: bool) -> TestCase:
 def _text(blocker: Mapping[str, Any]) -> Iterator[str]:
     yield plain(f"owner: {blocker['owner']}")
     yield plain(f"do: {blocker['do']}")
-    for row in blocker["rows"]:
+    for row in blocker["rows"][:_MOST_ROWS]:
         yield plain(f"{case_name(row)} (line {row['line']}): {relation(row['value'], row['minimum'])}; {row['reason']}")
+    if (more := len(blocker["rows"]) - _MOST_ROWS) > 0:
+        yield f"and {more} more (--json FILE or --run DIR keeps all {blocker['count']})"

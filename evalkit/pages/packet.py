@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evalkit.cases.strict_json import JsonProblem, parse_object
-from evalkit.contract import EvalkitError
 from evalkit.decisions.meeting.confusion import confusion_at
 from evalkit.decisions.meeting.review import Review
 from evalkit.pages.ballot import page_policy
@@ -22,7 +19,7 @@ from evalkit.pages.review.tables import Table, cells, table_html
 from evalkit.pages.review.templating import TEMPLATES, diff_html, environment, style
 from evalkit.pages.review.views import agreement_table, candidates_table, confusion_table, votes_table
 
-__all__ = ["MOST_BYTES", "latest_decision", "render_minutes", "render_packet"]
+__all__ = ["MOST_BYTES", "render_minutes", "render_packet"]
 
 MOST_BYTES = 3_000_000
 """What a mail server lets through; rows beyond it are named in the vote table only."""
@@ -46,24 +43,6 @@ class _Minutes(NamedTuple):
     agreement: str
     flips: str
     actions: Markup
-
-
-def latest_decision(folder: Path) -> Mapping[str, Any] | None:
-    """Return the record of a meeting's newest decision; ``None`` where nothing has been decided.
-
-    Raises
-    ------
-    EvalkitError
-        Where a record cannot be read.
-    """
-    found = []
-    for path in sorted(folder.glob("decision-*.json")):
-        try:
-            found.append(parse_object(path.read_bytes()))
-        except (OSError, JsonProblem) as error:
-            msg = f"cannot be read as the record of a decision: {error}"
-            raise EvalkitError(msg, where=str(path), do="bring the whole folder of the meeting") from error
-    return max(found, key=lambda record: str(record["decided_at"])) if found else None
 
 
 def render_packet(review: Review, decision: Mapping[str, Any] | None) -> str:

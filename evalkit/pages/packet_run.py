@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from evalkit.contract import EvalkitError
 from evalkit.decisions.meeting.agenda import AGENDA_NAME, read_agenda, review_folder
+from evalkit.decisions.meeting.decision_record import latest_decision
 from evalkit.decisions.meeting.review import Review, open_review
-from evalkit.pages.packet import latest_decision, render_minutes, render_packet
+from evalkit.pages.packet import render_minutes, render_packet
 from evalkit.scoring.load import load_metric
 from evalkit.scoring.run import open_run, write_whole
 

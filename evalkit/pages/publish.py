@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from evalkit.scoring.parts import Streamed
 from evalkit.scoring.run import Run, RunWriter, lock_hash, open_run
 from evalkit.scoring.score import RowScorer
 from evalkit.scoring.scorer_of import replay_notes, scorer_of
+from evalkit.scoring.spilled import json_chunks
 from evalkit.scoring.stream import stream_cases
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
         "judge": dict(result.judge) if result.judge else None,
     }
     manifest |= {"adapter": dict(result.adapter)} if result.adapter else {}
-    extra: dict[str, bytes | str] = {
-        "outcome.json": orjson.dumps(facts, option=orjson.OPT_INDENT_2),
+    extra: dict[str, bytes | str | Iterable[bytes]] = {
+        "outcome.json": json_chunks(facts, orjson.OPT_INDENT_2),
         "summary.md": render_summary(facts),
     }
     if drafts := disagreement_drafts(result.labelled):
@@ -187,7 +188,7 @@ def _finish(
     records_sha256: str,
     manifest: dict[str, Any],
     facts: dict[str, Any] | None,
-    extra: Mapping[str, bytes | str],
+    extra: Mapping[str, bytes | str | Iterable[bytes]],
     counted: Counted,
 ) -> Run:
     from evalkit.pages.report import render_report

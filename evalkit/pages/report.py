@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -111,7 +111,7 @@ def render_report(run: Run, facts: Mapping[str, Any] | None, counted: Counted) -
         days_left=_days_left(facts),
         slices=[_slice_view(name, values, manifest) for name, values in sorted(counted.ledger.values.items())],
         rows=[report_row(record) for record in selection.rows],
-        sentences=_sentences(facts),
+        sentences=_sentences(facts, {record.line for record in selection.rows}),
         edges=knife_edges(facts["blockers"]) if facts else [],
         selection=selection,
         filters=_filters(selection),
@@ -172,10 +172,10 @@ def _days_left(facts: Mapping[str, Any] | None) -> int | None:
     return (date.fromisoformat(last_day) - date.fromisoformat(facts["as_of"])).days
 
 
-def _sentences(facts: Mapping[str, Any] | None) -> dict[int, str]:
-    """Return what the triage says of each blocked row, by line."""
-    blockers = facts["blockers"] if facts else []
-    return {row["line"]: row["sentence"] for blocker in blockers for row in blocker["rows"] if row.get("sentence")}
+def _sentences(facts: Mapping[str, Any] | None, lines: Set[int]) -> dict[int, str]:
+    """Return what the triage says of each blocked row that is shown, by line."""
+    rows = (row for blocker in (facts["blockers"] if facts else []) for row in blocker["rows"])
+    return {row["line"]: row["sentence"] for row in rows if row["line"] in lines and row.get("sentence")}
 
 
 def _filters(selection: Selection) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from evalkit.pages.wording import relation
+from evalkit.scoring.preparation import KEY, forms_of
 from evalkit.scoring.records import Record, is_knife_edge
 from evalkit.scoring.retention import is_kept_in_full
 
@@ -89,7 +90,10 @@ def report_row(record: Record) -> ReportRow:
         relation=relation(record.value, record.minimum),
         is_knife_edge=is_knife_edge(record),
         missing=missing,
-        inputs=[field_of(name, value) for name, value in (record.inputs or {}).items()],
+        inputs=[
+            *(field_of(name, value) for name, value in (record.inputs or {}).items()),
+            *(field_of(*form) for form in forms_of(record)),
+        ],
         question=field_of("question", evidence["question"]) if evidence.get("question") else None,
         answer=answer,
         answer_note=answer_note,
@@ -227,7 +231,8 @@ def _others(record: Record, evidence: Mapping[str, Any]) -> list[Field]:
     fields = [field_of(name, value) for name, value in evidence.items() if name not in _SHOWN_APART]
     if not is_kept_in_full(evidence.get("claims")):
         fields.append(field_of("claims", evidence["claims"]))
-    named = {"detail": record.detail, "lineage": record.lineage, "judge": record.judge}
+    lineage = {key: value for key, value in record.lineage.items() if key != KEY}  # shown beside the inputs
+    named = {"detail": record.detail, "lineage": lineage, "judge": record.judge}
     return fields + [field_of(name, value) for name, value in named.items() if value]
 
 

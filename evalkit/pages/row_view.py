@@ -10,6 +10,7 @@ from evalkit.contract import Contract
 from evalkit.contract.words import Better
 from evalkit.decisions.triage import missing_claims, needs_triage, triage
 from evalkit.pages.plain import plain, shown
+from evalkit.scoring.preparation import forms_of
 from evalkit.scoring.records import Record
 from evalkit.scoring.retention import is_kept_in_full
 
@@ -152,6 +153,7 @@ def row_parts(record: Record, contract: Contract | None = None) -> list[Part]:
         Part("What happened", _diagnosis(record, contract)),
         Part("Owner", record.owner or "nobody: nothing to mend"),
         *[Part(f"Input {plain(name)}", _prose(value), True) for name, value in (record.inputs or {}).items()],
+        *[Part(f"Input {plain(form.title)}", _prose(form.form), True) for form in forms_of(record)],
         *_evidence_parts(record.evidence),
     ]
     return [part for part in parts if part.text]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.pages.certify_text import label_screen
 from evalkit.pages.plain import plain
 from evalkit.pages.wording import (
     baseline_lines,
@@ -14,7 +15,6 @@ from evalkit.pages.wording import (
     counts_sentence,
     headline,
     knife_edges,
-    labelled_lines,
     ledger_rows,
     ordered_blockers,
     policy_notes,
@@ -49,6 +49,7 @@ def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:
     yield from _wrapped(f"{metric['name']}, contract {metric['contract_version']}; {under}; as of {facts['as_of']}")
     yield ""
     yield from _counts(facts["ledger"], is_judged=True)
+    yield from _labels(facts)
     for number, blocker in enumerate(ordered_blockers(facts), start=1):
         yield ""
         yield from _blocker(number, blocker)
@@ -56,7 +57,6 @@ def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:
         yield ""
         for line in baseline_lines(facts["baseline"]):
             yield from _wrapped(line, hang="  ")
-    yield from _notes("labels", labelled_lines(facts.get("labelled", ())), gap=True)
     yield from _notes("knife edge", knife_edges(facts["blockers"]), gap=True)
     yield from _notes("warning", facts["warnings"], gap=True)
     yield from _notes("note", policy_notes(facts), gap=True)
@@ -88,6 +88,14 @@ def _blocker(number: int, blocker: Mapping[str, Any]) -> Iterator[str]:
             yield from _wrapped(f"      {text}", hang="      ", most=_REASON_LINES)
     if (more := blocker["count"] - EXAMPLES) > 0:
         yield f"    and {more} more (--json FILE or --run DIR keeps all {blocker['count']})"
+
+
+def _labels(facts: Mapping[str, Any]) -> Iterator[str]:
+    lines = list(label_screen(facts))
+    if lines:
+        yield ""
+    for line in lines:
+        yield from _wrapped(line, hang=" " * 32 if line.startswith(" ") else "  ")
 
 
 def _notes(word: str, notes: Sequence[str], *, gap: bool = False) -> Iterator[str]:

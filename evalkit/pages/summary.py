@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evalkit.pages.certify_text import labelled_lines
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.wording import (
     LedgerRow,
@@ -13,7 +14,6 @@ from evalkit.pages.wording import (
     case_name,
     headline,
     knife_edges,
-    labelled_lines,
     ledger_rows,
     ordered_blockers,
     policy_notes,
@@ -67,7 +67,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield from _ledger(facts["ledger"])
     if facts["baseline"]:
         yield from _section("Against the baseline", baseline_lines(facts["baseline"]))
-    yield from _section("Against the labels", labelled_lines(facts.get("labelled", ())))
+    yield from _section("Against the labels", labelled_lines(facts))
     yield from _section("Knife edges", knife_edges(facts["blockers"]))
     yield from _section("Warnings", facts["warnings"])
     yield from _excused(facts)

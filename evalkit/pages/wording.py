@@ -17,7 +17,6 @@ __all__ = [
     "counts_sentence",
     "headline",
     "knife_edges",
-    "labelled_lines",
     "ledger_rows",
     "limit_words",
     "ordered_blockers",
@@ -164,19 +163,6 @@ def baseline_lines(compared: Mapping[str, Any]) -> list[str]:
     ]
     appeared = [f"{compared['appeared']} rows that the baseline did not have"] if compared["appeared"] else []
     return [f"against baseline {compared['run_id']}: {test}", *lines, *appeared]
-
-
-def labelled_lines(labelled: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say for each slice with label limits how its decisions compare with the labels, and out of how many rows."""
-    kinds = {
-        "false_passes": "bad rows that pass", "false_fails": "good rows that fail",
-        "unlabelled": "rows without a label that fits", "conflicts": "rows whose reviewers disagree",
-    }  # fmt: skip
-    return [
-        f"{found['slice']}, against {_number(found['n'], 'labelled row')}: "
-        + "; ".join(f"{words}: {_ids(found[kind])}" for kind, words in kinds.items())
-        for found in labelled
-    ]
 
 
 def _ids(case_ids: list[str], most: int = 5) -> str:

@@ -13,10 +13,11 @@ from evalkit.contract.judge import Judge
 from evalkit.scoring.judging.budget import Budget
 from evalkit.scoring.judging.cassette import Cassette, read_cassette
 from evalkit.scoring.judging.folder import JudgeFolder
+from evalkit.scoring.judging.kinds import replay_for, rows_of
 from evalkit.scoring.judging.options import DEFAULT_STORE, JudgeOptions, environment_settings
 from evalkit.scoring.judging.replay import ReplayScorer, request_maker
 from evalkit.scoring.judging.request import JudgeSettings
-from evalkit.scoring.judging.rows import JudgeRows, Recorded
+from evalkit.scoring.judging.rows import Recorded
 from evalkit.scoring.judging.session import JudgeRun, Session
 from evalkit.scoring.judging.verdicts import VerdictStore
 from evalkit.scoring.records import Record
@@ -73,14 +74,14 @@ async def run_judge(
     if options.settings is None and options.replay is None:
         options = replace(options, replay=neighbour_cassette(judge, cases))
     cassette = read_cassette(options.replay) if options.replay else None
-    rows = JudgeRows(judge, request_maker(judge, options.settings, cassette), options.feeds)
+    rows = rows_of(judge, request_maker(judge, options.settings, cassette), options.feeds)
     if cassette is None:
         options.check_declared()
         refuse_unaudited(judge, cases)
     subject = {
         "judge": judge.name,
         "fingerprint": judge.fingerprint,
-        "configuration": rows.maker.configuration_hash,
+        "configuration": rows.maker.configuration_hash + (f" x{options.repeat}" if options.repeat > 1 else ""),
         "cases": sha256_file(cases),
     }
     store = VerdictStore(options.store) if cassette is None else None
@@ -129,4 +130,5 @@ def replay_scorer(
 ) -> ReplayScorer:
     """Return what stands in for a metric's scorer, so that a file of cases is gated from recorded verdicts."""
     cassette = recorded if isinstance(recorded, Cassette) else None
-    return ReplayScorer(JudgeRows(judge, request_maker(judge, settings, cassette), feeds), recorded)
+    rows = rows_of(judge, request_maker(judge, settings, cassette), feeds)
+    return replay_for(rows)(rows, recorded)

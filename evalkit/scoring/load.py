@@ -75,7 +75,10 @@ def as_metric(obj: Any) -> Metric:
         raise EvalkitError(msg, do=mend)
     shown = f"the class {obj.__name__}" if isinstance(obj, type) else f"an object of type {type(obj).__name__}"
     msg = f"a metric was expected; got {shown}"
-    raise EvalkitError(msg, do="name an evalkit metric, or a metric object made by a ragas decorator")
+    mend = "name an evalkit metric, or a metric object of ragas"
+    if isinstance(obj, type) and any(kind.__module__.partition(".")[0] == "ragas" for kind in obj.__mro__):
+        mend = f"make an object of it at the end of its file, and name that: my_metric = {obj.__name__}()"
+    raise EvalkitError(msg, do=mend)
 
 
 def _built_in(spec: str) -> Metric:
@@ -122,4 +125,4 @@ def _object_in(module: ModuleType, name: str, place: str) -> Any:
 
 
 def _is_metric(value: Any) -> bool:
-    return isinstance(value, Metric) or is_decorator_metric(value)
+    return isinstance(value, Metric) or is_decorator_metric(value) or (is_of_ragas(value) and hasattr(value, "name"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import orjson
@@ -15,6 +15,7 @@ from evalkit.contract import Decision
 from evalkit.scoring.ledger import Cell, Ledger, cell_of
 from evalkit.scoring.places import Places
 from evalkit.scoring.records import Diagnosis, Record, Ruling, is_knife_edge
+from evalkit.scoring.spilled import SpilledTexts, spilled_records
 
 __all__ = ["Collector", "Judgement", "NoSink", "Part", "RecordSink", "Rule", "Streamed", "part_of"]
 
@@ -56,11 +57,11 @@ class Streamed(NamedTuple):
     """What one pass over a file came to."""
 
     ledger: Ledger
-    notable: list[Record]
+    notable: Sequence[Record]
     """Records that did not plainly pass, without inputs and evidence (those are in ``records.jsonl``)."""
-    knife_edges: list[Record]
+    knife_edges: Sequence[Record]
     """Rows within 1e-9 of their bound, on the failing side."""
-    sentences: dict[int, str]
+    sentences: Mapping[int, str]
     """By line, what the diagnosis says of a notable row."""
     decided: dict[str, Record]
     """Every record by case id, without inputs and evidence; filled only on request."""
@@ -191,9 +192,9 @@ class Collector:
         self.near: Counter[str] = Counter()
         self._sink = sink
         self._on_rows = on_rows
-        self._notable: list[Record] = []
-        self._edges: list[Record] = []
-        self._sentences: dict[int, str] = {}
+        self._notable = spilled_records()  # a file of which every row fails must not fill the memory
+        self._edges = spilled_records()
+        self._sentences = SpilledTexts()
         self._decided: dict[str, Record] = {}
         self._hash = hashlib.sha256()
         self._places = Places()
@@ -206,9 +207,9 @@ class Collector:
         self.ledger.merge(part.ledger)
         self.index.hashes.extend(part.ids)
         self.near.update(part.near)
-        self._notable += part.notable
-        self._edges += part.edges
-        self._sentences |= part.sentences
+        self._notable.extend(part.notable)
+        self._edges.extend(part.edges)
+        self._sentences.update(part.sentences)
         self._decided |= part.decided
         self._places.merge(part.places, self._written)
         self._written += len(part.records)

@@ -7,11 +7,11 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 
@@ -19,6 +19,9 @@ from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, sha256_file
 from evalkit.scoring.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SCHEMA", "Run", "RunWriter", "installed_versions", "lock_hash", "new_run_id", "open_run", "write_whole"]
 
@@ -54,32 +57,38 @@ def lock_hash(start: Path) -> str | None:
     return None
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def write_whole(path: Path, content: bytes | str | Iterable[bytes]) -> None:
     """Write a file so that it is there whole or not at all: a temporary file beside it, synced, then renamed.
 
     A link, a pipe or a device (``/dev/stdout``) is written through: a rename would put a file in its place.
     """
-    raw = content.encode() if isinstance(content, str) else content
+    pieces = _pieces(content)
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        _write_through(path, raw)
+        _write_through(path, pieces)
         return
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("wb") as stream:
-            stream.write(raw)
+            stream.writelines(pieces)
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
         msg = f"cannot be written ({error.strerror or error}); nothing that was there before has changed"
         raise EvalkitError(msg, where=str(path), do="free space or choose another folder, then run again") from error
+    finally:  # gone already where all went well; a Ctrl-C must not leave it lying about either
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
-def _write_through(path: Path, raw: bytes) -> None:
+def _pieces(content: bytes | str | Iterable[bytes]) -> Iterable[bytes]:
+    return [content] if isinstance(content, bytes) else [content.encode()] if isinstance(content, str) else content
+
+
+def _write_through(path: Path, pieces: Iterable[bytes]) -> None:
     try:
-        path.write_bytes(raw)
+        with path.open("wb") as stream:
+            stream.writelines(pieces)
     except OSError as error:
         msg = f"cannot be written ({error.strerror or error})"
         raise EvalkitError(msg, where=str(path), do="choose another file, then run again") from error
@@ -147,7 +156,7 @@ class RunWriter:
         msg = f"records cannot be written ({error.strerror or error}); the folder stays marked as unfinished"
         return EvalkitError(msg, where=str(self.folder), do="free space, remove the folder and run again")
 
-    def add(self, name: str, content: bytes | str) -> Path:
+    def add(self, name: str, content: bytes | str | Iterable[bytes]) -> Path:
         """Write one more file of the run."""
         path = self.folder / name
         write_whole(path, content)
@@ -178,6 +187,30 @@ class Run:
         """Read the records in input order; a damaged line is refused with its file and number."""
         for line in read_lines(self.records_path):
             yield Record.from_json(line.raw, where=f"{self.records_path}, line {line.number}")
+
+    def frame(self) -> pd.DataFrame:
+        """Return the records as a frame, a column for each field; rows without a score have NA and their state."""
+        from evalkit.scoring.exchange import records_frame
+
+        return records_frame(self.records())
+
+    def to_csv(self, path: Path | str) -> None:
+        """Write the records for a spreadsheet: no cell is a formula, and `read_records_csv` gives them back whole."""
+        from evalkit.scoring.exchange import write_records_csv
+
+        write_records_csv(path, self.records())
+
+    def to_ragas(self) -> Any:
+        """Return the rows as a ragas ``EvaluationDataset``, a sample a record, for ragas' own tools."""
+        from evalkit.scoring.ragas_bridge.dataset import dataset_of_records
+
+        return dataset_of_records(self.records(), name=str(self.manifest["metric"].get("name")))
+
+    def experiment_rows(self) -> list[dict[str, Any]]:
+        """Return the rows as a ragas experiment has them: case id, sample, value and why (``None``: no score)."""
+        from evalkit.scoring.ragas_bridge.dataset import experiment_rows
+
+        return experiment_rows(list(self.records()), str(self.manifest["metric"].get("name")))
 
     def check(self) -> None:
         """Refuse records that are not, byte for byte, those that the manifest was written for.

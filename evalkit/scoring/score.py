@@ -62,6 +62,7 @@ class Scorer:
         self._keys = frozenset(self.feeds.values())
         self._keep = keeper(metric.contract)
         self._redact = redactor(metric.contract)
+        self._has_redaction = bool(metric.contract and metric.contract.redact)
         self._forms = form_recorder(metric) if metric.preparation else None
         self._owner_of = {"invalid": "test-data", "error": "metric", "unrun": "metric"} | dict(
             metric.contract.owners if metric.contract else {}
@@ -76,6 +77,8 @@ class Scorer:
 
     def _case(self, case: Case) -> Record:
         fields = case.fields
+        if self._has_redaction and (names := self._telling_names(case)):
+            return self._nameless(case, names)
         inputs = {name: fields[key] for name, key in self._pairs if key in fields}
         kept = self._keep(inputs, fields.get("evidence"))
         measured = self._measure(case, inputs)
@@ -116,9 +119,25 @@ class Scorer:
 
     def _bad_line(self, line: BadLine) -> Record:
         return Record(
-            line.line, line.case_id, line.slice, line.blocking, None, None,
+            line.line, self._redact(line.case_id), self._redact(line.slice), line.blocking, None, None,
             "invalid", None, self._redact(line.reason), {}, line.error_kind, None, None, None,
             None, None, line.sha256, None, None, self.metric.version, None, {}, self._owner_of["invalid"], None,
+        )  # fmt: skip
+
+    def _telling_names(self, case: Case) -> list[str]:
+        """Return the keys that name this row and hold what the redaction takes out: they are written everywhere."""
+        named = {"case_id": case.case_id, "slice": case.slice}
+        named |= {key: case.fields[key] for key in ("family", "partition") if key in case.fields}
+        return [key for key, text in named.items() if self._redact(text) != text]
+
+    def _nameless(self, case: Case, names: list[str]) -> Record:
+        """Return the record of a row whose name may not be written, and so may be no name."""
+        reason = f"{' and '.join(names)} would be redacted: a row needs a name that says nothing of what is in it"
+        return Record(
+            case.line, self._redact(case.case_id), self._redact(case.slice), case.blocking, None, None,
+            "invalid", None, reason, {}, "redacted_name", None, None, None,
+            None, None, sha256_of(case.fields), None, None, self.metric.version, None, {}, self._owner_of["invalid"],
+            None,
         )  # fmt: skip
 
     def _unredacted(self, item: Case | BadLine, failed: RedactionFailed) -> Record:

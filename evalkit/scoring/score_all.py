@@ -27,6 +27,8 @@ from evalkit.scoring.scorer_of import replay_notes, scorer_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evalkit.scoring.judge import JudgeOptions
+
 __all__ = ["ScoredAll", "check_names", "score_all", "stream_all"]
 
 _IDENTITY = ("line", "case_id", "slice", "blocking")
@@ -61,7 +63,7 @@ class ScoredAll:
 
         The column of the metric's name holds the value, ``NAME_state`` what the row is to this metric, and
         ``NAME_reason`` why. Where nothing was scored the value is NA, whatever else is there; ``frame.attrs["kinds"]``
-        says of each metric which kind of values it gives.
+        says of each metric which kind of values it gives, ``frame.attrs["names"]`` what its author calls it.
         """
         import pandas as pd
 
@@ -79,6 +81,7 @@ class ScoredAll:
             columns[f"{metric.name}_reason"] = pd.array([r.reason for r in rows], dtype="string")
         frame = pd.DataFrame(columns)
         frame.attrs["kinds"] = {metric.name: metric.kind for metric in self.metrics}
+        frame.attrs["names"] = {metric.name: metric.display_name for metric in self.metrics}
         return frame
 
 
@@ -99,6 +102,8 @@ def score_all(
     *,
     feeds: Mapping[str, str] | None = None,
     verdicts: Mapping[str, str] | None = None,
+    ask: JudgeOptions | None = None,
+    folder: Path | str | None = None,
 ) -> ScoredAll:
     """Score a file of cases by several metrics in one pass.
 
@@ -108,9 +113,8 @@ def score_all(
     Parameters
     ----------
     metrics : iterable of metrics
-        evalkit metrics, or objects made by a ragas decorator. A judge is never asked here: verdicts recorded in
-        ``NAME.cassette.jsonl`` beside the cases are read, and without them its rows are *unrun* (how long it may take,
-        how often it may be asked again and how many calls run at a time are settings of ``evalkit judge``).
+        evalkit metrics, or metric objects of ragas. Without `ask` no judge is asked: verdicts recorded in
+        ``NAME.cassette.jsonl`` beside the cases are read, and without them its rows are *unrun*.
     cases : path
         A ``.jsonl`` file.
     feeds : mapping, optional
@@ -118,6 +122,12 @@ def score_all(
     verdicts : mapping, optional
         ``{parameter: metric}`` for parameters that take the value of another of these metrics on the same row. A row
         that this one did not score keeps its state there: no verdict is made up.
+    ask : JudgeOptions, optional
+        How the judges among them are asked: budget, store, and in its ``settings`` the model, the seconds for one
+        attempt (``timeout``), calls at a time (``concurrency``), attempts where the provider fails (``attempts``) and
+        how long it may ask to wait (``max_wait``).
+    folder : path, optional
+        Where each judge's run is kept, in ``FOLDER/NAME``; needed with `ask`.
 
     Raises
     ------
@@ -140,8 +150,22 @@ def score_all(
     """
     found = [as_metric(metric) for metric in metrics]
     kept = [_Kept() for _ in found]
-    streamed = stream_all(found, Path(cases), kept, feeds=feeds, verdicts=verdicts)
+    asked = _asked(found, Path(cases), folder, ask, feeds) if ask else {}
+    streamed = stream_all(found, Path(cases), kept, feeds=feeds, verdicts=verdicts, asked=asked)
     return ScoredAll(found, streamed, [tuple(sink.records()) for sink in kept])
+
+
+def _asked(
+    metrics: Sequence[Metric],
+    cases: Path,
+    folder: Path | str | None,
+    ask: JudgeOptions,
+    feeds: Mapping[str, str] | None,
+) -> Mapping[str, RowScorer]:
+    from evalkit.scoring.ask_all import ask_judges  # which only judges need
+
+    check_names(metrics)
+    return ask_judges(metrics, cases, folder, ask, _shared(feeds or {}, metrics))
 
 
 class _Kept:
@@ -186,6 +210,7 @@ def stream_all(
     *,
     feeds: Mapping[str, str] | None = None,
     verdicts: Mapping[str, str] | None = None,
+    asked: Mapping[str, RowScorer] | None = None,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> list[Streamed]:
     """Score every line of a file by each metric, reading each line once; one sink and one result a metric."""
@@ -195,7 +220,7 @@ def stream_all(
         raise EvalkitError(msg, where=str(path), do="give the path of a .jsonl file")
     passed_on = PassedOn(metrics, verdicts or {})
     scorers = [
-        passed_on.into(scorer_of(metric, path, own))
+        passed_on.into((asked or {}).get(metric.name) or scorer_of(metric, path, own))
         for metric, own in zip(metrics, _shared(feeds or {}, metrics), strict=True)
     ]
     sinks = sinks or [NoSink() for _ in metrics]
@@ -223,9 +248,15 @@ def stream_all(
         collectors, near = one_pass(resolved)
     bom = [BOM_FINDING] if starts_with_bom(path) else []
     return [
-        collector.finish([*bom, *resolved.twins, *keys.findings(), *replay_notes(metric, path)])
+        collector.finish([*bom, *resolved.twins, *keys.findings(), *_notes(metric, path, asked or {})])
         for metric, collector, keys in zip(metrics, collectors, near, strict=True)
     ]
+
+
+def _notes(metric: Metric, path: Path, asked: Mapping[str, RowScorer]) -> list[str]:
+    named = f"{metric.name} is what its author calls {metric.display_name!r}"
+    renamed = [named] if metric.display_name != metric.name else []
+    return renamed + ([] if metric.name in asked else replay_notes(metric, path))
 
 
 class _Pass(NamedTuple):

@@ -9,7 +9,7 @@ from evalkit.contract import Metric
 from evalkit.contract.judge import Judge
 from evalkit.scoring.score import RowScorer, Scorer
 
-__all__ = ["scorer_of"]
+__all__ = ["replay_notes", "replayed_configuration", "scorer_of"]
 
 
 def scorer_of(metric: Metric, cases: Path, feeds: Mapping[str, str]) -> RowScorer:
@@ -26,3 +26,28 @@ def scorer_of(metric: Metric, cases: Path, feeds: Mapping[str, str]) -> RowScore
         if cassette := neighbour_cassette(metric, cases):
             return replay_scorer(metric, read_cassette(cassette), feeds=feeds)
     return Scorer(metric, feeds)
+
+
+def replay_notes(metric: Metric, cases: Path) -> list[str]:
+    """Say of a judge that recorded verdicts were read, and who or what had made them, or that nobody was asked."""
+    if not isinstance(metric, Judge):
+        return []
+    from evalkit.scoring.judge import neighbour_cassette
+    from evalkit.scoring.judging.cassette import read_cassette
+
+    cassette = neighbour_cassette(metric, cases)
+    if cassette:
+        return [read_cassette(cassette).in_words()]
+    do = f"evalkit judge {metric.name} CASES --run DIR asks, and DIR is then gated, calibrated or explained"
+    return [f"{metric.name} is a judge, and nobody was asked: no verdicts lie beside the cases; {do}"]
+
+
+def replayed_configuration(metric: Metric, cases: Path) -> str | None:
+    """Return the hash of the configuration under which a judge's verdicts beside the cases were recorded, if any."""
+    if not isinstance(metric, Judge):
+        return None
+    from evalkit.scoring.judge import neighbour_cassette, request_maker
+    from evalkit.scoring.judging.cassette import read_cassette
+
+    cassette = neighbour_cassette(metric, cases)
+    return request_maker(metric, None, read_cassette(cassette)).configuration_hash if cassette else None

@@ -187,7 +187,7 @@ def test_b08_two_rows_held_inside_the_metric_at_once_do_not_mix():
     with ThreadPoolExecutor(2) as pool:
         bad, good = pool.map(lambda x: scored.measure({"x": x}), ["bad", "good"])
     assert (bad.state, bad.value, bad.detail) == ("error", None, {})
-    assert good == ("scored", 0.25, "reason of good", {"row": "good"}, None)
+    assert good == ("scored", 0.25, "reason of good", {"row": "good"}, None, None)
     assert scored.measure.__closure__ is not None
     both_inside.reset()
     with ThreadPoolExecutor(2) as pool:  # no error sticks to a later row
@@ -206,8 +206,8 @@ def test_a_plain_value_has_no_reason_and_a_result_brings_its_evidence():
     def explained(x: str) -> MetricResult:
         return MetricResult(0.5, "half", {"missing": ["b"]})
 
-    assert plain.measure({"x": "a"}) == ("scored", 0.5, "", {}, None)
-    assert explained.measure({"x": "a"}) == ("scored", 0.5, "half", {"missing": ["b"]}, None)
+    assert plain.measure({"x": "a"}) == ("scored", 0.5, "", {}, None, None)
+    assert explained.measure({"x": "a"}) == ("scored", 0.5, "half", {"missing": ["b"]}, None, None)
 
 
 def test_a10_an_object_with_value_and_reason_is_unwrapped_and_its_none_is_no_score():
@@ -219,7 +219,7 @@ def test_a10_an_object_with_value_and_reason_is_unwrapped_and_its_none_is_no_sco
     def foreign(x: float) -> Any:
         return Foreign(x or None)
 
-    assert foreign.measure({"x": 0.5}) == ("scored", 0.5, "", {}, None)
+    assert foreign.measure({"x": 0.5}) == ("scored", 0.5, "", {}, None, None)
     assert foreign.measure({"x": 0.0})[:3] == ("error", None, "foreign returned None (NoneType), not a number")
 
 

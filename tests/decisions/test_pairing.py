@@ -90,3 +90,10 @@ def test_a_ranking_and_a_label_on_both_sides_are_refused() -> None:
 def test_an_authored_case_stays_authored_whatever_its_labels_say() -> None:
     rows = [record("a", lineage={"provenance": "synthetic"})]
     assert pair(SHARE, rows, [label(rows[0], "pass")], READING).rows[0].provenance == "synthetic"
+
+
+def test_s2_18_a_judge_that_was_evenly_split_gave_no_value_to_pair() -> None:
+    detail = {"repeats": {"asked": 2, "values": ["pass", "fail"], "unstable": True, "tie": True}}
+    tied = record("t", "pass", judge={}, detail=detail)
+    found = pair(WORD, [tied], [label(tied, "fail")], Reading())
+    assert (found.rows, found.fates["s"]["not_scored"]) == ((), 1)

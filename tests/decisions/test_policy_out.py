@@ -39,7 +39,7 @@ def two_slices() -> Calibration:
 
 def blockers(path: Path, metric: Metric = SHARE, **subject: Any) -> list[str]:
     fields = {"metric_fingerprint": metric.fingerprint, "cases_sha256": "x"}
-    found = Subject(**{"lock_sha256": None, "judge": None, "controls": None} | fields | subject)
+    found = Subject(**{"lock_sha256": None, "judge": None} | fields | subject)
     return [blocker.sentence for blocker in unfit(read_policy(path), metric, found, date(2026, 12, 1))]
 
 

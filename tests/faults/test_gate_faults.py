@@ -11,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from forked import Ended, Forked, forked
+from steps import at_step
 
 from evalkit.contract import EvalkitError
 from evalkit.decisions.policy import read_policy
@@ -158,24 +159,6 @@ def test_after_fifty_kills_at_random_moments_no_folder_passes_for_a_run_and_no_p
         assert hash_of(world.here / f"again {cases}") == expected
 
 
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate")
-
-
-def at_step(wanted: int, act: Callable[[], object]) -> Callable[[], None]:
-    """Act just before the given change of the file system: an open for writing, a folder made, a rename, a removal."""
-    seen = 0
-
-    def hook(event: str, found: tuple[Any, ...]) -> None:
-        nonlocal seen
-        if event in _CHANGES or (event == "open" and isinstance(found[2], int) and found[2] & _WRITES):
-            seen += 1
-            if seen == wanted:
-                act()
-
-    return lambda: sys.addaudithook(hook)
-
-
 def test_a_kill_before_any_change_of_the_file_system_leaves_nothing_that_passes_for_a_run(world: World) -> None:
     before = snapshot(world.here)
     for step in range(1, 100):
@@ -233,24 +216,6 @@ def test_a_policy_that_is_written_while_kill_9_comes_is_the_old_or_the_new_one(t
 
 
 # --- no room, no right ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """A disk of so many bytes."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small disk takes root")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-
-    def mounted(size: int) -> Path:
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)], check=False)
-        if done.returncode != 0:
-            pytest.skip("this container may not mount a small disk")
-        return disk
-
-    yield mounted
-    subprocess.run(["umount", str(disk)], capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("share", ["nothing", "half the records", "the records", "all but the manifest"])

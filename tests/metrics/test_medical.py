@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
 from pathlib import Path
 from time import perf_counter
@@ -47,6 +48,40 @@ def test_the_page_of_the_source_is_traced():
 )
 def test_page_10_is_not_found_in_page_100_nor_in_another_document(passage: str):
     assert value(CITED, passage) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bracket", "expected"),
+    [
+        # guide.pdf page 10 was retrieved, label.pdf page 2 was not: one of two is 1 / 2
+        ("(Source: guide.pdf, Page: 10; Source: label.pdf, Page: 2)", 0.5),
+        ("(Source: guide.pdf, Page: 10; label.pdf, Page: 2)", 0.5),
+        ("(Sources: guide.pdf, Page: 10; label.pdf, Page: 2)", 0.5),
+        ("(Source: guide.pdf, Page: 10, Source: label.pdf, Page: 2)", 0.5),
+        ("(Source: guide.pdf, Page: 10 and Source: label.pdf, Page: 2)", 0.5),
+    ],
+)
+def test_several_citations_in_one_bracket_are_counted_one_by_one(bracket: str, expected: float):
+    result = medical_citation_accuracy.score(response=bracket, retrieved_contexts=["guide.pdf page 10"])
+    assert (result.value, result.detail["citations"]) == (expected, 2)
+    assert result.detail["untraced"] == ["label.pdf, page 2"]
+
+
+@pytest.mark.parametrize("dash", ["-", "\u2010", "\u2013", "\u2014", "\u2212"])
+def test_a_range_of_pages_with_any_dash(dash: str):
+    cited = f"Rest (Source: guide.pdf, Pages: 9{dash}11)."
+    assert value(cited, "guide.pdf pages 9-10", f"guide.pdf pages 10{dash}11") == 1.0
+    assert value(cited, "guide.pdf page 9", "guide.pdf page 11") == 0.0
+
+
+@pytest.mark.parametrize(
+    "passage", ["guide.pdf pages 1-999999999", "guide.pdf page " + "9" * 5_000, "guide.pdf pages 1-" + "9" * 40]
+)
+def test_no_number_of_a_passage_costs_memory_or_raises(passage: str):
+    began = time.perf_counter()
+    result = medical_citation_accuracy.measure({"response": CITED, "retrieved_contexts": [passage]})
+    assert result.state == "scored"
+    assert time.perf_counter() - began < 1
 
 
 def test_no_citation_is_scored_zero_and_the_answer_owns_it():

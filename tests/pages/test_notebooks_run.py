@@ -83,6 +83,8 @@ BODIES = {
     "raised": ('{"present": 1}["absent"]', "passed"),
     "lost_task": (LOST_TASK.strip(), "passed"),
     "event_loop": (EVENT_LOOP.strip(), "passed"),
+    "worker_killed": ("import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)", "passed"),
+    "memory": ("import resource\nresource.setrlimit(resource.RLIMIT_AS, (2**30,) * 2)\n_ = bytearray(2**31)", "passed"),
 }
 
 
@@ -134,6 +136,8 @@ def test_i01_the_outcome_file_decides(verdict: Callable[[str], Verdict], name: s
             "lost_task",
             "code cell 3 (import asyncio, gc) lost an exception in a task nobody awaited: ValueError: nobody",
         ),
+        ("worker_killed", "its process was ended by SIGKILL (out of memory?) in code cell 3 (import os, time) of 4"),
+        ("memory", "code cell 3 (import resource) ended the notebook: MemoryError"),
         ("tagged", "code cell 3 is tagged raises-exception"),
     ],
 )
@@ -165,7 +169,7 @@ def test_the_screen_has_a_line_per_notebook_and_fits(done: NotebooksDone) -> Non
         assert verdict.outcome.name in line
         assert f"{verdict.cells_run} of {verdict.cells_total} cells" in line
     assert max(len(line) for line in lines if not line.endswith(".ipynb")) <= 80, "only a path may be longer"
-    assert "INCOMPLETE (exit code 2): 2 of 9 notebooks passed" in screen
+    assert "INCOMPLETE (exit code 2): 2 of 11 notebooks passed" in screen
 
 
 def test_the_executed_page_is_kept_as_far_as_it_got_without_places_of_this_machine(done: NotebooksDone) -> None:

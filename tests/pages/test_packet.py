@@ -10,8 +10,9 @@ import pytest
 from evalkit.contract import EvalkitError
 from evalkit.decisions.meeting.agenda import AgendaOptions, review_folder
 from evalkit.decisions.meeting.approve import Action, Approved
+from evalkit.decisions.meeting.decision_record import latest_decision
 from evalkit.decisions.meeting.review import Review
-from evalkit.pages.packet import MOST_BYTES, latest_decision, render_minutes, render_packet
+from evalkit.pages.packet import MOST_BYTES, render_minutes, render_packet
 from evalkit.pages.packet_run import write_packet
 
 EVIL = '</style><script>window.pwned=1</script><svg onload="window.pwned=1">|`*_'

@@ -12,7 +12,6 @@ from evalkit.pages.wording import (
     counts_sentence,
     headline,
     knife_edges,
-    labelled_lines,
     ledger_rows,
     limit_words,
     ordered_blockers,
@@ -168,15 +167,6 @@ def test_baseline_lines_give_counts_the_test_and_what_it_rests_on() -> None:
     assert "failed before, not in the file now (not fixed): 1 (v)" in lines
     same = compared | {"only_old": 0, "only_new": 0, "p_value": None}
     assert baseline_lines(same)[0].endswith("no row changed sides among the 40 decided in both runs")
-
-
-def test_labels_are_counted_out_of_the_labelled_rows() -> None:
-    found = {"slice": "s", "n": 9, "false_passes": ["x"], "false_fails": [], "unlabelled": ["u"], "conflicts": []}
-    (line,) = labelled_lines([found])
-    assert line == (
-        "s, against 9 labelled rows: bad rows that pass: 1 (x); good rows that fail: 0; "
-        "rows without a label that fits: 1 (u); rows whose reviewers disagree: 0"
-    )
 
 
 @pytest.mark.parametrize(

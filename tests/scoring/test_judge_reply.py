@@ -3,10 +3,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
 import pytest
 
 from evalkit.contract.judge import Judge
+from evalkit.scoring.judging.attempt import Attempt
 from evalkit.scoring.judging.reply import Reading, Reply, read_reply, reply_of
+from evalkit.scoring.judging.sender import status_fault
+from evalkit.scoring.judging.tally import _tokens
 
 PLAIN = Judge(name="right", prompt="Is {response} right?")
 
@@ -179,3 +183,38 @@ def test_a_misshapen_envelope_reads_as_empty(body: dict[str, Any]) -> None:
     found = reply_of(body)
     assert found is not None
     assert read_reply(PLAIN, found).error_kind == "empty_reply"
+
+
+# --- found by make fuzz: what no store can keep -----------------------------------------------------------------------
+
+
+def completion(content: str | None, **usage: Any) -> dict[str, Any]:
+    return {"choices": [{"finish_reason": "stop", "message": {"content": content}}], "usage": usage or None}
+
+
+def test_half_a_surrogate_pair_is_kept_as_its_escape_and_never_read_as_a_verdict() -> None:
+    for content, kind in (
+        ('{"reason": "because \ud83d", "value": "pass"}', "bad_utf8"),  # the reply was cut in an emoji
+        ('\udc80{"reason": "because", "value": "pass"}', "prose"),
+    ):
+        found = reply_of(completion(content))
+        assert found is not None
+        orjson.dumps(found._asdict())  # a paid reply that cannot be kept would be lost, and the run with it
+        assert read_reply(PLAIN, found).error_kind == kind
+
+
+def test_a_usage_that_counts_nothing_is_not_kept_as_a_count() -> None:
+    found = reply_of(completion(said("pass"), prompt_tokens=10**400))
+    assert found is not None
+    assert found.usage is None
+    assert read_reply(PLAIN, found).value == "pass"
+    assert status_fault(500, {"message": "half \ud83d"}, {}).message == "HTTP 500: half \\ud83d"
+
+
+def test_counts_that_no_call_can_reach_are_not_added_up() -> None:
+    attempts = [
+        Attempt(1, "", 1.0, 200, None, None, {"prompt_tokens": count, "completion_tokens": 5}, None)
+        for count in (7, -1, 2**63 - 1, True, "7", None)
+    ]
+    # prompt: 7 only; completion: 6 times 5
+    assert _tokens(attempts) == {"prompt_tokens": 7, "completion_tokens": 30}

@@ -249,7 +249,7 @@ def test_a10_ragas_results_are_unwrapped_and_its_none_is_an_error(ragas: ModuleT
         return ragas.MetricResult(x or None, "their reason")
 
     ours = from_ragas(ragas.numeric_metric()(metric))
-    assert ours.measure({"x": 0.5}) == ("scored", 0.5, "their reason", {}, None)
+    assert ours.measure({"x": 0.5})[:5] == ("scored", 0.5, "their reason", {}, None)
     assert ours.measure({"x": 0.0})[:3] == ("error", None, "metric returned None (NoneType), not a number")
     assert type(ours.score(x=0.5)) is MetricResult
 
@@ -286,7 +286,7 @@ def test_b08_rows_that_overlap_in_a_brought_metric_do_not_mix(ragas: ModuleType)
     with ThreadPoolExecutor(2) as pool:
         bad, good = pool.map(lambda x: ours.measure({"x": x}), ["bad", "good"])
     assert bad.reason.startswith("RuntimeError: bad")
-    assert good == ("scored", 0.25, "reason of good", {}, None)
+    assert good[:5] == ("scored", 0.25, "reason of good", {}, None)
 
 
 def test_h01_scoring_a_brought_async_metric_leaves_asyncio_run_as_it_was(ragas: ModuleType):
@@ -306,22 +306,11 @@ def test_h01_scoring_a_brought_async_metric_leaves_asyncio_run_as_it_was(ragas: 
 # --- what is not a decorator metric ---------------------------------------------------------------------------------
 
 
-def test_other_ragas_objects_are_refused_in_plain_words(ragas: ModuleType):
-    collections = __import__("ragas.metrics.collections", fromlist=["ExactMatch"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        legacy_judge, legacy = ragas.Faithfulness(), ragas.ExactMatch()
-    with pytest.raises(EvalkitError, match=r"asks a model: it is a judge.*run it with `evalkit judge`"):
-        as_metric(legacy_judge)
-    for other in (collections.ExactMatch(), legacy):
-        with pytest.raises(
-            EvalkitError, match=r"was not made by a ragas decorator.*decorate that with @numeric_metric"
-        ):
-            as_metric(other)
-    with pytest.raises(EvalkitError, match=r"MetricResult of ragas\.metrics\.result is not a metric"):
+def test_what_is_no_metric_is_refused_in_plain_words(ragas: ModuleType):
+    with pytest.raises(EvalkitError, match=r"'MetricResult' \(of class MetricResult\) is not a metric"):
         as_metric(ragas.MetricResult(1.0))
-    with pytest.raises(EvalkitError, match="got the class Faithfulness"):
-        as_metric(type(legacy_judge))
+    with pytest.raises(EvalkitError, match="got the class DiscreteMetric; make an object of it"):
+        as_metric(ragas.DiscreteMetric)
 
 
 def test_a_ragas_metric_with_a_prompt_is_brought_as_a_judge(ragas: ModuleType):
@@ -356,7 +345,7 @@ THEIRS = """
 def test_a_file_written_only_against_ragas_is_loaded_and_scored(user_file: Callable[..., Path], ragas: ModuleType):
     user_file(THEIRS)
     numeric, discrete = load_metric("mine.py:their_overlap"), load_metric("mine.py:their_verdict")
-    assert numeric.measure(ROW) == ("scored", 0.5, "hits=a", {}, None)
+    assert numeric.measure(ROW)[:5] == ("scored", 0.5, "hits=a", {}, None)
     assert [discrete.measure({"answer": answer}).value for answer in ("yes", "")] == ["pass", "fail"]
     with pytest.raises(EvalkitError) as fault:
         load_metric("mine.py:their_overlp")

@@ -87,3 +87,18 @@ def test_a_conversation_is_not_cut_by_guess():
 def test_no_record_is_no_dataset():
     with pytest.raises(EvalkitError, match="needs at least one sample; there is no record"):
         dataset_of_records([])
+
+
+def test_a_finished_run_is_handed_on_in_each_form(tmp_path: Path):
+    from evalkit.pages.publish import score_to_run
+    from evalkit.scoring.exchange import read_records_csv
+    from evalkit.scoring.run import open_run
+
+    score_to_run(medical_citation_accuracy, ROWS, tmp_path / "run")
+    run = open_run(tmp_path / "run")
+    assert run.frame()["value"].tolist() == [row.value for row in scored()]
+    run.to_csv(tmp_path / "rows.csv")
+    assert read_records_csv(tmp_path / "rows.csv") == list(run.records())
+    dataset = run.to_ragas()
+    assert (len(dataset), dataset.name) == (14, "medical_citation_accuracy")
+    assert run.experiment_rows()[0]["medical_citation_accuracy"] == 1.0

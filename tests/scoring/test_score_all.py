@@ -208,3 +208,49 @@ def test_the_command_line_makes_one_run_a_metric_in_one_pass(tmp_path: Path):
     again = subprocess.run([*command, "--run", "runs/all"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "never overwritten" in again.stderr
+
+
+# --- values passed on in one pass -----------------------------------------------------------------------------------
+
+
+@discrete_metric(allowed_values=["yes", "no"])
+def asked(said: str) -> str:
+    return said
+
+
+@discrete_metric()
+def combined(verdict: str, answer: str) -> str:
+    return "pass" if verdict == "yes" else "fail"
+
+
+def test_a_value_is_passed_on_to_another_metric_in_the_same_pass_whatever_their_order(tmp_path: Path):
+    rows = {"a": "yes", "b": "no", "c": "perhaps", "d": None, "e": "yes"}
+    lines = [{"case_id": name, "answer": "x", "said": said} for name, said in rows.items()]
+    lines[4]["answer"] = 3  # unfit for the second metric alone
+    # What the case itself says of the verdict does not count.
+    lines[1]["verdict"] = "yes"
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    scored = score_all([combined, asked], cases, verdicts={"verdict": "asked"})
+    found = [(record.state, record.value) for record in scored.records["combined"]]
+    assert found == [
+        ("scored", "pass"), ("scored", "fail"), ("error", None), ("invalid", None), ("invalid", None),
+    ]  # fmt: skip
+    assert scored.records["combined"][2].reason.startswith("verdict: asked returned 'perhaps'")
+    assert [record.value for record in scored.records["asked"]] == ["yes", "no", None, None, "yes"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "message"),
+    [
+        ({"verdct": "asked"}, "--verdict names 'verdct', which none of these metrics takes"),
+        ({"verdict": "askd"}, "--verdict verdict=askd names none of the metrics given"),
+        ({"verdict": "combined"}, "combined takes a verdict and is one itself"),
+    ],
+)
+def test_a_verdict_that_leads_nowhere_is_refused(tmp_path: Path, verdicts: dict[str, str], message: str):
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"case_id": "a", "answer": "x", "said": "yes"}\n', encoding="utf-8")
+    with pytest.raises(EvalkitError) as caught:
+        score_all([combined, asked], cases, verdicts=verdicts)
+    assert message in str(caught.value)

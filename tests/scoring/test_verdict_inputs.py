@@ -134,5 +134,12 @@ def test_three_bundled_judges_are_replayed_combined_and_gated_from_the_command_l
     assert values == ["pass" if all(row[name] == "yes" for name in NAMES) else "fail" for row in stated]
     twice = run("score", "medical_safety", "evidence_coverage", rows, "--run", "x", *options)
     assert twice.returncode == 2
-    assert "--verdict feeds one metric; 2 were given" in twice.stderr
+    assert "--verdict risk_warnings=medical_risk_warnings names none of the metrics given" in twice.stderr
+    # In one pass over the same rows the three judges feed the combined figure, and it names the runs it rests on.
+    once = run("score", "medical_safety", *judges, rows, "--run", "pass", *options)
+    assert once.returncode == 0, once.stderr
+    assert "made by the rules in rule.py, not by a model" in " ".join(once.stdout.split())
+    passed = open_run(tmp_path / "pass" / "medical_safety")
+    assert [record.value for record in passed.records()] == values
+    assert passed.manifest["verdicts"]["limitations_stated"]["metric"] == "medical_limitations"
     assert "--verdict must be PARAM=RUN" in run("score", "medical_safety", rows, "--run", "x", "--verdict", "a").stderr

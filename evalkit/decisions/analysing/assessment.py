@@ -1,4 +1,4 @@
-"""A figure combined from several judgements, taken apart again: what each says, and what the figure alone would hide."""
+"""A figure combined from several judgements, taken apart: what each says, and what the figure alone would hide."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class Assessment(NamedTuple):
     """Scored rows by combined label."""
     scored: int
     rows: int
+    unscored: Mapping[str, int]
+    """Rows without a combined figure, by state."""
     judgements: tuple[Judgement, ...]
     patterns: tuple[Pattern, ...]
     """Every combination that occurs, the most frequent first."""
@@ -74,6 +76,7 @@ class Assessment(NamedTuple):
             "combined": dict(self.combined),
             "scored": self.scored,
             "rows": self.rows,
+            "unscored": dict(self.unscored),
             "judgements": {found.name: found.facts() for found in self.judgements},
             "patterns": [found.facts() for found in self.patterns],
             "favourable_judgements": self.favourable_judgements,
@@ -109,6 +112,7 @@ def _assessment(side: MetricSide, sides: Sequence[MetricSide]) -> Assessment:
         combined=Counter(str(record.value) for record in scored),
         scored=len(scored),
         rows=len(side.records),
+        unscored=Counter(record.state for record in side.records if record.state != "scored"),
         judgements=tuple(_judgement(name, side, sides) for name in names),
         patterns=tuple(_pattern(rows) for rows in sorted(patterns.values(), key=len, reverse=True)),
         favourable_judgements=sum(len(_verdicts(record)) - len(_absent(record)) for record in scored),

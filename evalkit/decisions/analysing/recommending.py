@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from evalkit.contract import Outcome
+from evalkit.contract.judge import Judge
 from evalkit.decisions.analysing.side import MetricSide
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import last_day
@@ -37,7 +38,7 @@ class Recommendation(NamedTuple):
     stops: tuple[_Stop, ...]
     """Why it is not *passed*: what blocks, whose it is, what to do."""
     without_policy: tuple[str, ...]
-    """Metrics that have no say."""
+    """Metrics that have no say; empty where no metric has one."""
     caveats: tuple[str, ...]
     """What a reader must know of the rows and limits it rests on."""
 
@@ -60,7 +61,7 @@ def recommend(sides: Sequence[MetricSide]) -> Recommendation:
     caveats = tuple(_caveats(sides))
     if not gated:
         sentence = "None: no policy was given, and nothing but a policy says what ships."
-        return Recommendation(None, None, sentence, (), silent, caveats)
+        return Recommendation(None, None, sentence, (), (), caveats)
     outcome = Outcome.worst([result.outcome for _, result in gated])
     passed = [side.name for side, result in gated if result.outcome is Outcome.passed]
     failed = [f"{side.name} is {_word(result.outcome)}" for side, result in gated if result.outcome != Outcome.passed]
@@ -84,13 +85,13 @@ def _word(outcome: Outcome) -> str:
 
 def _caveats(sides: Sequence[MetricSide]) -> Iterator[str]:
     yield from _made_up(sides[0])
+    if unproven := [side.name for side in sides if _needs_people(side)]:
+        which = f"any of these {len(sides)} metrics" if len(unproven) == len(sides) > 2 else ", ".join(unproven)
+        yield f"no calibration against people stands behind {which}"
     for side in sides:
         policy = side.gated.policy if side.gated else None
         if policy is not None and policy.basis == "provisional":
-            last = last_day(policy)
-            yield f"the limits of {side.name} are provisional: they hold until {last}, and no calibration stands behind them"
-        if policy is None and side.metric.needs_validation:
-            yield f"{side.name} has not been validated against people here: it has no policy, and so no calibration"
+            yield f"the limits of {side.name} are provisional and hold until {last_day(policy)}"
     asked = Counter((r.judge["model"], r.judge.get("provider")) for side in sides for r in side.records if r.judge)
     for (model, provider), rows in sorted(asked.items(), key=str):
         source = "rules, not a model, made" if provider == "rule" else f"model {model} ({provider}) gave"
@@ -101,3 +102,10 @@ def _made_up(side: MetricSide) -> Iterator[str]:
     synthetic = sum(record.lineage.get("provenance") == "synthetic" for record in side.records)
     if synthetic:
         yield f"{synthetic} of {len(side.records)} rows are synthetic: they show how this works and certify nothing"
+
+
+def _needs_people(side: MetricSide) -> bool:
+    contract = side.metric.contract
+    is_opinion = isinstance(side.metric, Judge) or (contract is not None and contract.needs_validation)
+    policy = side.gated.policy if side.gated else None
+    return is_opinion and (policy is None or policy.basis != "calibrated")

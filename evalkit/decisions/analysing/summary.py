@@ -67,6 +67,10 @@ class MetricSummary(NamedTuple):
     """Name and version of the policy that decided."""
     outcome: str | None
     """What the gate says under it."""
+    blocking: int
+    """Blocking rows with a value: those that the gate counts."""
+    blocking_passed: int | None
+    """Of these; ``None`` without a policy."""
     judge: str | None
     """Which model gave the values; ``None`` for a metric that computes."""
 
@@ -83,6 +87,8 @@ class MetricSummary(NamedTuple):
             "unscored": [{key: getattr(record, key) for key in keys} for record in self.unscored],
             "policy": self.policy,
             "outcome": self.outcome,
+            "blocking": self.blocking,
+            "blocking_passed": self.blocking_passed,
             "judge": self.judge,
         }
 
@@ -102,6 +108,8 @@ def summary_of(side: MetricSide) -> MetricSummary:
         unscored=tuple(record for record in side.records if record.state != "scored"),
         policy=f"{policy.name} {policy.version}" if policy else None,
         outcome=side.gated.outcome.name if side.gated else None,
+        blocking=side.ledger.total(state="scored", blocking=True),
+        blocking_passed=side.ledger.total(decision="pass", blocking=True) if side.gated else None,
         judge=_judge(side.records),
     )
 

@@ -15,6 +15,7 @@ from evalkit.contract import EvalkitError, Metric, example_list
 from evalkit.contract.words import Better
 from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.records import Record
+from evalkit.scoring.repeats import is_tie
 
 __all__ = ["FATES", "Fate", "LabelledRow", "Pairing", "Reading", "better_of", "pair"]
 
@@ -90,7 +91,8 @@ def pair(metric: Metric, records: Iterable[Record], labels: Iterable[Label], rea
     """Join the records of a run with settled labels.
 
     A label whose ``seen_hash`` no longer fits its case is stale and not paired; a case whose reviewers disagree is a
-    conflict until somebody adjudicates it; a row that was not scored has no value to pair, and is never given one.
+    conflict until somebody adjudicates it; a row that was not scored, or whose judge was evenly split, has no value to
+    pair, and is never given one.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def pair(metric: Metric, records: Iterable[Record], labels: Iterable[Label], rea
     rows = [
         _row(metric, record, settled.get(str(record.case_id)), reading)
         for record in records
-        if record.value is not None
+        if record.value is not None and not is_tie(record)
     ]
     states: dict[str, Counter[str]] = {}
     for record in records:

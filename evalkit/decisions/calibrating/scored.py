@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit.cases.read import CaseFile
 from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run, open_run
-from evalkit.scoring.score import score_cases
+from evalkit.scoring.scorer_of import scorer_of
 
 __all__ = ["ScoredCases", "scored_cases"]
 
@@ -34,7 +35,7 @@ def scored_cases(
     feeds: Mapping[str, str] | None = None,
     on_rows: Callable[[int], object] = lambda _: None,
 ) -> ScoredCases:
-    """Score a file of cases, or read a run without scoring again.
+    """Score a file of cases, or read a run without scoring again; a judge's recorded verdicts are replayed.
 
     Raises
     ------
@@ -51,8 +52,11 @@ def scored_cases(
     if not cases.is_file():
         msg = "there is no such file of cases"
         raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file or of a run folder")
-    records = tuple(_counted(score_cases(metric, cases, feeds=feeds), on_rows))
-    return ScoredCases(cases.name, records, metric.fingerprint, sha256_file(cases), None)
+    scorer = scorer_of(metric, cases, feeds or {})
+    file = CaseFile(cases, scorer.required, scorer.optional)
+    records = tuple(_counted(map(scorer.record, file), on_rows))
+    judge = next((record.judge.get("configuration_hash") for record in records if record.judge), None)
+    return ScoredCases(cases.name, records, metric.fingerprint, sha256_file(cases), judge)
 
 
 def _counted(records: Iterator[Record], on_rows: Callable[[int], object]) -> Iterator[Record]:

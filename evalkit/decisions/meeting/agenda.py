@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
+from evalkit.cases.layout import NUMBER, TEXT, Each, misfit
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import EvalkitError, example_list
 from evalkit.contract.words import Better
@@ -104,15 +105,27 @@ def settled_agenda(folder: Path, proposed: Agenda, seen: Mapping[str, str | None
     return agenda
 
 
+_LAYOUT = {
+    "run_id": TEXT,
+    "thresholds": Each(NUMBER),
+    "options": dict.fromkeys(AgendaOptions._fields, (int,)),
+    "rows": [{"case_id": TEXT, "seen_hash": TEXT}],
+}
+
+
 def read_agenda(path: Path) -> Agenda:
     """Read an agenda, refusing what `settled_agenda` could not have written."""
     try:
         fields = parse_object(path.read_bytes())
-        rows = {row["case_id"]: row["seen_hash"] for row in fields["rows"]}
-        return Agenda(fields["run_id"], fields["thresholds"], AgendaOptions(**fields["options"]), rows)
-    except (OSError, JsonProblem, KeyError, TypeError) as error:
-        msg = f"cannot be read as an agenda: {error}"
-        raise EvalkitError(msg, where=str(path), do="remove it to choose the rows anew; votes stay") from error
+        problem = misfit(fields, _LAYOUT)
+    except (OSError, JsonProblem) as error:
+        problem, fields = str(error), {}
+    if problem:
+        msg = f"cannot be read as an agenda: {problem}"
+        raise EvalkitError(msg, where=str(path), do="remove it to choose the rows anew; votes stay")
+    options = AgendaOptions(**{name: fields["options"][name] for name in AgendaOptions._fields})
+    rows = {row["case_id"]: row["seen_hash"] for row in fields["rows"]}
+    return Agenda(fields["run_id"], fields["thresholds"], options, rows)
 
 
 def _write_once(path: Path, agenda: Agenda) -> None:

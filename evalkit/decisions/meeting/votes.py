@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from evalkit.cases.appending import append_synced, growing
 from evalkit.cases.identity import fold
 from evalkit.cases.lines import read_lines
 from evalkit.cases.strict_json import JsonProblem, parse_object
@@ -47,68 +46,14 @@ def append_entries(folder: Path, entries: Sequence[Entry]) -> list[Entry]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _refuse_twin(folder, entries[0].reviewer)
-        is_new = not path.exists()
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            _lock(descriptor)
-            fresh = _append(descriptor, path, entries)
-        finally:
-            os.close(descriptor)
-        if is_new:
-            _sync_folder(folder)
+        with growing(path) as descriptor:
+            known = {entry.entry_id for entry in read_vote_file(path).entries}
+            fresh = list({entry.entry_id: entry for entry in entries if entry.entry_id not in known}.values())
+            append_synced(descriptor, b"".join(entry.to_json() for entry in fresh))
     except OSError as error:
         msg = f"the vote was NOT saved ({error.strerror or error}); what was saved before is untouched"
         raise EvalkitError(msg, where=path.name, do="free space or mend the folder, then vote again") from error
     return fresh
-
-
-def _append(descriptor: int, path: Path, entries: Sequence[Entry]) -> list[Entry]:
-    _mend_tail(descriptor, path)
-    known = {entry.entry_id for entry in read_vote_file(path).entries}
-    fresh = list({entry.entry_id: entry for entry in entries if entry.entry_id not in known}.values())
-    raw, size = b"".join(entry.to_json() for entry in fresh), os.fstat(descriptor).st_size
-    try:
-        written = os.write(descriptor, raw)
-        if written != len(raw):
-            msg = "no space left"
-            raise OSError(msg)
-        os.fsync(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, size)
-        raise
-    return fresh
-
-
-def _mend_tail(descriptor: int, path: Path) -> None:
-    """Put an unfinished last line right: it was never acknowledged, and the next one must not be glued to it."""
-    last = None
-    for last in read_lines(path):  # noqa: B007 - only the last one is looked at
-        pass
-    if last is None or not last.is_cut:
-        return
-    try:
-        parse_object(last.raw)
-    except JsonProblem:
-        os.ftruncate(descriptor, os.fstat(descriptor).st_size - len(last.raw))
-    else:
-        os.write(descriptor, b"\n")
-
-
-def _lock(descriptor: int) -> None:
-    """Keep two kernels of one reviewer apart; where the system has no locks, each append is still one write."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # some systems cannot sync a folder; the file itself is synced
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _refuse_twin(folder: Path, reviewer: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
@@ -140,13 +142,33 @@ def _end(item: _Running, timeout: float) -> Executed:
         item.process.kill()
         fault = f"stopped after {timeout:g} seconds"
     item.process.join()
+    if item.process.exitcode == _SERVER_GONE:  # the page itself may still run, and nobody would see its end
+        _kill(item.process.pid)
     seconds = time.monotonic() - item.since
     page = None
     with contextlib.suppress(OSError, ValueError):
         page = parse_notebook(item.folder / _PAGE)
     if fault is None and item.process.exitcode != 0:
-        fault = _last_words(item.folder / _LOG) or f"its process ended with code {item.process.exitcode}"
+        fault = _killed(item.process.exitcode) or _last_words(item.folder / _LOG) or "its process ended"
     return Executed(item.job, page, fault, seconds)
+
+
+_SERVER_GONE = 255
+"""What is reported of a process whose end nobody could see, because the fork server ended with it."""
+
+
+def _kill(pid: int | None) -> None:
+    if pid is not None and _IS_POSIX:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _killed(code: int | None) -> str:
+    """Say that somebody else ended the process; where memory runs out, the system does."""
+    if code is None or 0 <= code != _SERVER_GONE:
+        return ""
+    by = "" if code == _SERVER_GONE else f" by {signal.Signals(-code).name}"
+    return f"its process was ended{by} (out of memory?)"
 
 
 def _last_words(log: Path) -> str:
@@ -165,6 +187,7 @@ def _work(source: Path, folder: Path, parameters: dict[str, Any], environment: d
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
@@ -176,3 +199,11 @@ def _work(source: Path, folder: Path, parameters: dict[str, Any], environment: d
         papermill.execute_notebook(
             str(source), str(folder / _PAGE), parameters, progress_bar=False, start_timeout=120, cwd=None
         )
+
+
+def _end_with_parent() -> None:
+    """End as soon as nobody is left to judge the page: else it would run on, and write an outcome file hours later."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)  # the kernel watches this process, and ends with it

@@ -24,6 +24,7 @@ from evalkit.decisions.gate import GateResult
 from evalkit.decisions.outcome_file import facts_of
 from evalkit.pages.notebooks.parameters import declared_types, injected_names, value_problems
 from evalkit.scoring.run import installed_versions, new_run_id, write_whole
+from evalkit.scoring.spilled import json_chunks
 
 __all__ = ["CELLS_VARIABLE", "OUT_VARIABLE", "RUN_VARIABLE", "Conclusion", "NotPassed", "NotebookPage", "open_page"]
 
@@ -212,7 +213,7 @@ def _write(path: Path, facts: dict[str, Any]) -> None:
     except OSError as error:
         msg = f"the folder of the outcome file cannot be made ({error.strerror or error})"
         raise EvalkitError(msg, where=str(path.parent), do="give another out_dir") from error
-    write_whole(path, orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    write_whole(path, json_chunks(facts, orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def _place(path: Path) -> str:

@@ -22,28 +22,42 @@ class Price(NamedTuple):
     input: Decimal
     output: Decimal
     currency: str
+    embedding: Decimal | None = None
+    """What a million tokens of the embedding model cost, for a metric that uses one."""
 
     def most(self, request: Request) -> Decimal:
         """Return what a request can cost at most: bytes for input tokens, its own limit for output tokens."""
+        if "input" in request.body:
+            return request.most_input_tokens() * (self.embedding or Decimal(0)) / _MILLION
         return self._sum(request.most_input_tokens(), request.most_output_tokens())
 
     def of(self, usage: Mapping[str, Any] | None) -> Decimal | None:
         """Return what a call cost by the usage that the provider reports; ``None`` where it reports none."""
-        counts = [(usage or {}).get(name) for name in ("prompt_tokens", "completion_tokens")]
+        is_embedding = (usage or {}).get("kind") == "embedding"
+        names = ("prompt_tokens",) if is_embedding else ("prompt_tokens", "completion_tokens")
+        counts = [(usage or {}).get(name) for name in names]
         if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
             return None
+        if is_embedding:
+            return None if self.embedding is None else int(counts[0] or 0) * self.embedding / _MILLION
         return self._sum(int(counts[0] or 0), int(counts[1] or 0))
 
     def facts(self) -> dict[str, str]:
         """Return the price as plain JSON values."""
-        return {"input": str(self.input), "output": str(self.output), "per": "1000000", "currency": self.currency}
+        embedding = {} if self.embedding is None else {"embedding": str(self.embedding)}
+        own = {"input": str(self.input), "output": str(self.output)}
+        return own | embedding | {"per": "1000000", "currency": self.currency}
 
     def _sum(self, tokens_in: int, tokens_out: int) -> Decimal:
         return (tokens_in * self.input + tokens_out * self.output) / _MILLION
 
 
-def price_of(prices: Mapping[str, Any], model: str, currency: str | None) -> Price | None:
+def price_of(
+    prices: Mapping[str, Any], model: str, currency: str | None, *, embedding_model: str | None = None
+) -> Price | None:
     """Read a model's price from the policy's ``[prices]``; ``None`` where it is not listed.
+
+    Of an embedding model only ``input`` counts; one that is named and not listed has no price either.
 
     >>> price_of({"judge-a": {"input": "0.15", "output": "0.60"}}, "judge-a", "USD").of(
     ...     {"prompt_tokens": 1_000_000, "completion_tokens": 500_000})
@@ -55,7 +69,12 @@ def price_of(prices: Mapping[str, Any], model: str, currency: str | None) -> Pri
     if not isinstance(found, Mapping) or not currency:
         msg = f"prices.{model!r} must be a table with input and output, and limits.currency must name the currency"
         raise EvalkitError(msg, do='write [prices."MODEL"] input = "0.15", output = "0.60" (per million tokens)')
-    return Price(_amount(model, found, "input"), _amount(model, found, "output"), currency)
+    output = Decimal(0) if model == embedding_model else _amount(model, found, "output")
+    price = Price(_amount(model, found, "input"), output, currency)
+    if embedding_model is None:
+        return price
+    beside = prices.get(embedding_model)
+    return price._replace(embedding=_amount(embedding_model, beside, "input")) if isinstance(beside, Mapping) else None
 
 
 def _amount(model: str, table: Mapping[str, Any], name: str) -> Decimal:

@@ -42,6 +42,11 @@ class Cassette:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def in_words(self) -> str:
+        """Say that verdicts were replayed, and where they come from."""
+        note = f": {self.note}" if self.note else ""
+        return f"verdicts were replayed from {self.path.name}, which holds {len(self)}{note}"
+
     def find(self, key: str) -> Kept | None:
         """Return the verdict recorded under a key."""
         return self._kept.get(key)

@@ -14,7 +14,7 @@ from evalkit.scoring.judging.request import Request
 from evalkit.scoring.judging.rows import Cache, JudgeRows, Prepared, Recorded
 from evalkit.scoring.records import Record
 
-__all__ = ["Engine", "Question", "Stop"]
+__all__ = ["Engine", "Question", "Stop", "is_settled"]
 
 
 class Stop(NamedTuple):
@@ -78,13 +78,17 @@ class Engine:
                 continue
             # A settled row is not asked again even where the store is gone: its record is enough.
             kept = self._find(request.key)
-            if _is_settled(done.get(record.line), request.key):
+            if is_settled(done.get(record.line), request.key):
                 continue
             if kept is not None:
                 self.emit(self.rows.judged(record, request, kept, self._cache(kept)))
             else:
                 questions.setdefault(request.key, Question(request, [])).records.append(record)
         return list(questions.values())
+
+    async def recalled(self, prepared: Iterable[Prepared], done: dict[int, Record]) -> list[Question]:
+        """Do the same where finding out what is kept may itself have to wait; here it need not."""
+        return self.recall(prepared, done)
 
     def _cache(self, kept: Kept) -> Cache:
         if self.is_replay:
@@ -143,7 +147,7 @@ class Engine:
             self.stopped = Stop("stopped", f"every further call would fail: {fault.message}")
 
 
-def _is_settled(record: Record | None, key: str) -> bool:
+def is_settled(record: Record | None, key: str) -> bool:
     """Whether an interrupted part of this run already has this row's verdict (a provider's failure is none)."""
     if record is None or record.judge is None or record.judge.get("key") != key:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +44,7 @@ class JudgeFolder:
         self.folder = folder
         self._part = folder / "records.jsonl.part"
         self._places: dict[int, _Place] = {}
+        self._clock = time.monotonic()
         self._make()
         self._stream, self._size = self._take()
         try:
@@ -172,9 +174,10 @@ class JudgeFolder:
 
     def finish(self, manifest: Mapping[str, Any]) -> Run:
         """Write the manifest, which makes the folder a run."""
-        seconds = round((datetime.now(UTC) - self.started).total_seconds(), 3)
+        # From the first start on, pauses included; the wall clock may have been set back, this process' own may not.
+        span = max((datetime.now(UTC) - self.started).total_seconds(), time.monotonic() - self._clock)
         head = {"schema": SCHEMA, "run_id": self.run_id, **installed_versions()}
-        tail = {"started": self.started.isoformat(), "seconds": seconds}
+        tail = {"started": self.started.isoformat(), "seconds": round(span, 3)}
         self.add("manifest.json", orjson.dumps(head | dict(manifest) | tail, option=orjson.OPT_INDENT_2))
         (self.folder / _STATE).unlink(missing_ok=True)
         return open_run(self.folder)

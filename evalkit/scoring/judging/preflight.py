@@ -75,8 +75,10 @@ async def check_connection(rows: JudgeRows, asker: Asker, home: JudgeFolder, on_
     if asked.fault is not None:
         home.discard()
         raise _refused(asked.fault, sent)
-    on_note(f"preflight: {rows.maker.facts['model']} answers; {sent}")
-    if asked.kept is not None and (reading := read_reply(rows.judge, asked.kept.reply)).state != "scored":
+    on_note(f"preflight: {rows.maker.request(_PROMPT).body['model']} answers; {sent}")
+    if asked.kept is None or "input" in rows.maker.request(_PROMPT).body:
+        return
+    if (reading := read_reply(rows.judge, asked.kept.reply)).state != "scored":
         on_note(f"preflight: its reply could not be read ({reading.error_kind}: {reading.reason})")
 
 
@@ -86,7 +88,7 @@ def _refused(fault: ProviderFault, sent: str) -> EvalkitError:
 
 
 def _shown(body: dict[str, Any]) -> str:
-    shown = {name: value for name, value in body.items() if name not in ("messages", "tools", "tool_choice")}
+    shown = {name: value for name, value in body.items() if name not in ("messages", "tools", "tool_choice", "input")}
     if isinstance(shown.get("response_format"), dict):
         shown["response_format"] = shown["response_format"]["type"]
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in shown.items())

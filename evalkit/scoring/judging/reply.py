@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import orjson
+
 from evalkit.cases.strict_json import JsonProblem, parse_object
 from evalkit.contract import State
 from evalkit.contract.judge import Judge
 from evalkit.contract.values import BadValue, value_check
 
-__all__ = ["READER", "Reading", "Reply", "read_reply", "reply_of"]
+__all__ = ["READER", "Reading", "Reply", "embedding_of", "read_object", "read_reply", "reply_of"]
 
 
 READER = "1"
@@ -53,19 +55,49 @@ def reply_of(body: Mapping[str, Any]) -> Reply | None:
     first = choices[0] if choices and isinstance(choices[0], dict) else {}
     found = first.get("message")
     message = found if isinstance(found, dict) else {}
-    usage = body.get("usage")
     return Reply(
         choices=len(choices),
         content=_text(message.get("content")) if not message.get("tool_calls") else _arguments(message["tool_calls"]),
         refusal=_text(message.get("refusal")),
         finish_reason=_text(first.get("finish_reason")),
         model=_text(body.get("model")),
-        usage=usage if isinstance(usage, dict) else None,
+        usage=_usage(body),
+    )
+
+
+def embedding_of(body: Mapping[str, Any]) -> Reply | None:
+    """Take the one vector out of an embedding; ``None`` where the body is none.
+
+    The content is ``{"value": [...]}``, so that a redaction of texts leaves it alone.
+    """
+    data = body.get("data")
+    if not isinstance(data, list):
+        return None
+    vectors = [item.get("embedding") for item in data if isinstance(item, dict)]
+    usage = _usage(body)
+    return Reply(
+        choices=len(data),
+        content=json.dumps({"value": vectors[0]}) if vectors else None,
+        refusal=None,
+        finish_reason="stop",
+        model=_text(body.get("model")),
+        usage=None if usage is None else {**usage, "kind": "embedding"},
     )
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    """Return a text that can be kept: half a surrogate pair becomes its escape, which the reader refuses by name."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else None
+
+
+def _usage(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what the provider reports, where it can be kept: a count of 400 digits says nothing."""
+    found = body.get("usage")
+    try:
+        orjson.dumps(found)
+    except TypeError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _arguments(calls: Any) -> str | None:
@@ -82,14 +114,19 @@ def read_reply(judge: Judge, reply: Reply) -> Reading:
     evidence. The object must hold the verdict in ``value`` and a reason in ``reason``; other fields are kept in
     ``detail["undeclared"]`` for review and decide nothing.
     """
+    found = read_object(reply)
+    return found if isinstance(found, Reading) else _verdict(judge, found)
+
+
+def read_object(reply: Reply) -> dict[str, Any] | Reading:
+    """Return the one JSON object that a whole, willing reply consists of, or why there is none."""
     if no_verdict := _envelope_problem(reply):
         return no_verdict
     content = (reply.content or "").strip()
     try:
-        found = parse_object(content.encode("utf-8", "surrogatepass"))
+        return parse_object(content.encode("utf-8", "surrogatepass"))
     except JsonProblem as problem:
         return _unreadable(content, problem)
-    return _verdict(judge, found)
 
 
 def _envelope_problem(reply: Reply) -> Reading | None:

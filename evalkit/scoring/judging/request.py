@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
@@ -17,7 +17,16 @@ from evalkit.contract import EvalkitError, canonical_json, sha256_of, sha256_tex
 from evalkit.contract.judge import Judge
 from evalkit.scoring.run import installed_versions
 
-__all__ = ["PUBLIC_ENDPOINT", "JudgeSettings", "Mode", "Request", "RequestMaker", "response_schema", "sent_parameters"]
+__all__ = [
+    "PUBLIC_ENDPOINT",
+    "JudgeSettings",
+    "Mode",
+    "Request",
+    "RequestMaker",
+    "frame_of",
+    "response_schema",
+    "sent_parameters",
+]
 
 Mode = Literal["json_object", "json_schema", "tools"]
 
@@ -33,6 +42,10 @@ class JudgeSettings:
     provider: str = "openai"
     endpoint: str = PUBLIC_ENDPOINT
     """Base address of any OpenAI-compatible server."""
+    embedding_model: str | None = None
+    """Which model of the same endpoint compares texts, for a metric that does; no part of other judges' keys."""
+    embed: Callable[[str], Any] | None = field(default=None, repr=False, compare=False)
+    """Computes a vector on this machine, in the place of the endpoint."""
     mode: Mode = "json_object"
     """How the reply's shape is asked for; ``json_object`` promises no more than some JSON from many servers."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -133,7 +146,7 @@ class Request(NamedTuple):
 
     def most_input_tokens(self) -> int:
         """Return an upper bound: a token is at least one byte, and each message costs a few more."""
-        return len(canonical_json(self.body)) + 16 * len(self.body["messages"])
+        return len(canonical_json(self.body)) + 16 * len(self.body.get("messages", ()))
 
     def most_output_tokens(self) -> int:
         """Return the limit that the request states."""
@@ -158,7 +171,7 @@ class RequestMaker:
         self.settings = settings
         self.facts = {name: recorded[name] for name in settings.facts()} if recorded else settings.facts()
         schema = response_schema(judge)
-        self.messages, self.frame = _frame(schema, str(self.facts["mode"]), judge.system_prompt)
+        self.messages, self.frame = frame_of(schema, str(self.facts["mode"]), judge.system_prompt)
         # A version that is not installed here cannot contradict the recorded one.
         ragas = installed_versions()["ragas"] or (recorded or {}).get("ragas")
         self.configuration = {
@@ -210,7 +223,7 @@ class _Frame(NamedTuple):
     rest: dict[str, Any]
 
 
-def _frame(schema: dict[str, Any], mode: str, system_prompt: str | None) -> _Frame:
+def frame_of(schema: dict[str, Any], mode: str, system_prompt: str | None) -> _Frame:
     """Ask for the schema the way instructor does in this mode."""
     system = system_prompt or None
     name = str(schema["title"])
@@ -219,10 +232,12 @@ def _frame(schema: dict[str, Any], mode: str, system_prompt: str | None) -> _Fra
             "response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
         }
     elif mode == "tools":
+        otherwise = f"Correctly extracted `{name}` with all the required parameters with correct types"
+        parameters = {key: value for key, value in schema.items() if key not in ("title", "description")}
         function = {
             "name": name,
-            "description": f"Correctly extracted `{name}` with all the required parameters with correct types",
-            "parameters": {key: value for key, value in schema.items() if key != "title"},
+            "description": schema.get("description", otherwise),
+            "parameters": parameters | {"required": sorted(schema.get("required", []))},
         }
         choice = {"type": "function", "function": {"name": name}}
         rest = {"tools": [{"type": "function", "function": function}], "tool_choice": choice}

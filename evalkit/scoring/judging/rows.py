@@ -76,6 +76,10 @@ class JudgeRows:
         hooks = self.judge.preparation
         return Prepared(record, self.maker.of(hooks.of(inputs).inputs if hooks else inputs))
 
+    def first_sent(self, request: Request) -> Request:
+        """Return the request that is sent for a row, or the first one of several."""
+        return request
+
     def prepare_all(self, cases: CaseFile) -> Iterator[Prepared]:
         """Check a whole file, in input order."""
         return map(self.prepare, cases)

@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 from evalkit.contract import EvalkitError
 from evalkit.scoring.judging.attempt import ProviderFault
-from evalkit.scoring.judging.reply import Reply, reply_of
+from evalkit.scoring.judging.reply import Reply, embedding_of, reply_of
 from evalkit.scoring.judging.request import JudgeSettings, Request
 
 __all__ = ["OpenAISender", "Sender", "status_fault"]
 
+_KEY_LENGTH = 16
 _MOST = 300
 """Characters of a provider's message that are kept."""
 
@@ -48,17 +49,36 @@ class OpenAISender:
             mend = "pip install 'evalkit-workbench[ragas]', or replay with --replay FILE"
             raise EvalkitError(msg, do=mend) from error
         self._openai = openai
+        self._key = settings.api_key
         self._seconds = settings.timeout
         self._client = openai.AsyncOpenAI(
             api_key=settings.api_key, base_url=settings.endpoint, max_retries=0, timeout=settings.timeout
         )
 
     async def send(self, request: Request) -> Reply:
-        """Send the body as it is and read the completion out of whatever comes back."""
+        """Send the body as it is and read the completion (or the embedding) out of whatever comes back.
+
+        Some providers repeat the key that they refuse, or the whole request: the key is taken out before anybody sees
+        it, and so before anything is written.
+        """
+        try:
+            reply = await self._sent(request)
+        except ProviderFault as fault:
+            raise fault.saying(self._without_key(fault.message)) from None
+        texts = {name: self._without_key(text) for name, text in reply._asdict().items() if isinstance(text, str)}
+        return reply._replace(**texts)
+
+    def _without_key(self, text: str) -> str:
+        # A local server takes any word for a key, and that word may well stand in a verdict.
+        return text.replace(self._key, "(the key)") if len(self._key) >= _KEY_LENGTH else text
+
+    async def _sent(self, request: Request) -> Reply:
+        is_embedding = "input" in request.body
+        path = "/embeddings" if is_embedding else "/chat/completions"
         try:
             # The client's timeouts are per read: a server that trickles would never meet them.
             async with asyncio.timeout(self._seconds):
-                body = await self._client.post("/chat/completions", cast_to=object, body=request.body)
+                body = await self._client.post(path, cast_to=object, body=request.body)
         except (TimeoutError, self._openai.APITimeoutError):
             msg = f"no answer within {self._seconds:g} s"
             raise ProviderFault(msg, kind="timeout") from None
@@ -69,7 +89,7 @@ class OpenAISender:
             raise ProviderFault(msg, kind="connection") from None
         except ValueError:  # the server calls it JSON, and it is not
             raise _no_completion(what="not JSON") from None
-        reply = reply_of(body) if isinstance(body, dict) else None
+        reply = (embedding_of if is_embedding else reply_of)(body) if isinstance(body, dict) else None
         if reply is None:
             raise _no_completion(what="a web page or another text" if isinstance(body, str) else "no list of choices")
         return reply
@@ -91,7 +111,8 @@ def _cause(error: BaseException) -> str:
 def status_fault(status: int, body: object, headers: Mapping[str, str]) -> ProviderFault:
     """Name what an HTTP status other than 200 means for this call and for the run."""
     details: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    message = str(details.get("message") or body or "")[:_MOST]
+    said = str(details.get("message") or body or "")[:_MOST]
+    message = said.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair could not be kept
     kind = _kind_of(status, str(details.get("code") or ""))
     return ProviderFault(f"HTTP {status}: {message}", kind=kind, status=status, retry_after=_retry_after(headers))
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.cases.adapter_stamp import adapter_of
 from evalkit.cases.read import CaseFile
 from evalkit.contract import EvalkitError, sha256_file, sha256_text
+from evalkit.contract.prompt import RENDERER
 from evalkit.scoring.judging.asking import Asker
 from evalkit.scoring.judging.cassette import Cassette, write_cassette
 from evalkit.scoring.judging.engine import Engine, Question, Stop
 from evalkit.scoring.judging.folder import JudgeFolder
 from evalkit.scoring.judging.kept import Kept
 from evalkit.scoring.judging.kinds import engine_for
+from evalkit.scoring.judging.local import sender_of
 from evalkit.scoring.judging.options import JudgeOptions
 from evalkit.scoring.judging.preflight import check_connection, check_shape
+from evalkit.scoring.judging.repeating import RepeatedEngine
 from evalkit.scoring.judging.replay import not_recorded
 from evalkit.scoring.judging.reply import READER
 from evalkit.scoring.judging.rows import JudgeRows, Recorded
-from evalkit.scoring.judging.sender import OpenAISender
 from evalkit.scoring.judging.tally import Tally
 from evalkit.scoring.judging.verdicts import VerdictStore
 from evalkit.scoring.ledger import Ledger
@@ -64,7 +67,7 @@ class Session:
         done = {record.line: record for record in self.home.earlier()}
         for record in done.values():
             tally.add(record)
-        engine = engine_for(self.rows)(
+        engine = self._engine_kind()(
             rows=self.rows,
             recorded=self._recorded(),
             emit=emit,
@@ -78,6 +81,15 @@ class Session:
         if self.options.export:
             self._export(engine, self.options.export)
         return self._finish(tally, [*notes, *tally.findings(), *self.cases.findings])
+
+    def _engine_kind(self) -> Callable[..., Engine]:
+        kind, repeat = engine_for(self.rows), self.options.repeat
+        if repeat == 1:
+            return kind
+        if kind is not Engine:
+            msg = f"{self.rows.judge.name} asks several questions a row, which depend on each other"
+            raise EvalkitError(msg, do="run it again with --fresh instead of --repeat, and compare the runs")
+        return partial(RepeatedEngine, repeat=repeat)
 
     def _recorded(self) -> Recorded:
         kept = self._kept()
@@ -105,7 +117,7 @@ class Session:
             msg = "a budget of money cannot be kept where no parameter limits the length of a reply"
             raise EvalkitError(msg, do="send max_tokens or max_completion_tokens, or give --max-calls N instead")
         budget.resume(self.store.used(self.home.run_id))
-        sender = self.options.sender or OpenAISender(self.options.settings)
+        sender = self.options.sender or sender_of(self.options.settings)
         asker = Asker(
             judge=self.rows.judge,
             settings=self.options.settings,
@@ -156,6 +168,7 @@ class Session:
                 "labels": judge.declaration()["allowed_values"],
                 "compatibility_map": dict(judge.compatible),
                 "parser_version": READER,
+                "renderer": RENDERER,
                 "configuration": maker.configuration,
             },
             "budget": self.options.budget.facts(),

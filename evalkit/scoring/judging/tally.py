@@ -11,11 +11,13 @@ from evalkit.scoring.judging.attempt import Attempt
 from evalkit.scoring.judging.verdicts import VerdictStore
 from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.records import Record
+from evalkit.scoring.repeats import is_tie, is_unstable
 
 __all__ = ["Tally"]
 
 
-_KEPT = ("cache", "cost", "finish_reason")
+_KEPT = ("cache", "cost", "finish_reason", "repeats")
+_DETAIL = ("normalised", "undeclared", "repeats")
 
 
 class Tally:
@@ -27,7 +29,9 @@ class Tally:
     def add(self, record: Record) -> None:
         """Count a record; a later one of its line replaces it."""
         judge = {key: record.judge[key] for key in _KEPT if key in record.judge} if record.judge else None
-        detail = {key: record.detail[key] for key in ("normalised", "undeclared") if key in record.detail}
+        if judge and "repeats" in judge:
+            judge["repeats"] = [{key: one[key] for key in _KEPT if key in one} for one in judge["repeats"]]
+        detail = {key: record.detail[key] for key in _DETAIL if key in record.detail}
         revision = {key: value for key, value in record.lineage.items() if key == "system_revision"}
         # Of thousands of rows only what is added up stays in memory; the rest is in the folder.
         self._rows[record.line] = record._replace(
@@ -52,7 +56,7 @@ class Tally:
         rows = store.attempts(run_id) if store else []
         preflight = store.attempts(run_id, kind="preflight") if store else []
         used = store.used(run_id) if store else None
-        cache = Counter(record.judge["cache"] for record in self._rows.values() if record.judge and _has_reply(record))
+        cache = Counter(one["cache"] for record in self._rows.values() for one in _replies(record))
         return {
             "calls": len(rows) + len(preflight),
             "preflight_calls": len(preflight),
@@ -67,6 +71,19 @@ class Tally:
             "error_kinds": dict(Counter(r.error_kind for r in self._rows.values() if r.state == "error")),
             "unrun": [record.case_id for record in self.in_order() if record.state == "unrun"],
             "in_doubt": [doubt._asdict() for doubt in store.doubts(run_id)] if store else [],
+            "repeated": self._repeated(),
+        }
+
+    def _repeated(self) -> dict[str, Any] | None:
+        """Count the rows that were judged several times, and name those whose verdicts differ."""
+        rows = [record for record in self.in_order() if "repeats" in record.detail]
+        if not rows:
+            return None
+        return {
+            "asked": max(record.detail["repeats"]["asked"] for record in rows),
+            "rows": len(rows),
+            "unstable": [record.case_id for record in rows if is_unstable(record)],
+            "ties": [record.case_id for record in rows if is_tie(record)],
         }
 
     def _cost_by_slice(self) -> dict[str, str | None]:
@@ -87,8 +104,10 @@ class Tally:
         return found
 
 
-def _has_reply(record: Record) -> bool:
-    return record.judge is not None and "finish_reason" in record.judge
+def _replies(record: Record) -> list[Mapping[str, Any]]:
+    """Return the completions that a record rests on: one, or one a repeat."""
+    judge: Mapping[str, Any] = record.judge or {}
+    return [one for one in judge.get("repeats", [judge]) if "finish_reason" in one]
 
 
 def _cost(record: Record) -> str | None:

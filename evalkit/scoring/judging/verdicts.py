@@ -88,11 +88,12 @@ class VerdictStore:
             # Autocommit: transactions are opened by hand, as writers from the start, so that two cannot deadlock.
             self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
             self._prepare()
+        except (sqlite3.OperationalError, OSError) as error:  # no room, no right, or locked: the file may be fine
+            msg = f"cannot be opened or made ({getattr(error, 'strerror', None) or error})"
+            do = "free space or mend the folder, or give another file with --store; nothing was asked"
+            raise EvalkitError(msg, where=str(path), do=do) from error
         except sqlite3.DatabaseError as error:
             msg = f"is not a verdict store that can be trusted ({error})"
-            raise self._refused(msg) from error
-        except OSError as error:
-            msg = f"cannot be opened ({error.strerror or error})"
             raise self._refused(msg) from error
         self._owner = Owner(path.with_name(path.name + ".owners"))
         self.bury()

@@ -31,6 +31,12 @@ NaN in a ranking         scored                          error: not plain finite
 SystemExit               leaves the scoring loop         error, like any other exception          ``None``
 detail                   no such field                   kept beside value and reason             left out
 =======================  ==============================  =======================================  ====================
+
+Metrics of class style are brought too (`ways`): one that computes becomes a metric of its method; one that asks a model
+becomes a `evalkit.contract.stepped.SteppedJudge`, which `play` plays row by row with evalkit's calls in the place of
+its model's. The bundled standard metrics are such judges. `standard` says where a value of ragas would not have been
+measured: no statement, fewer verdicts than statements, a verdict other than 0 and 1. Otherwise their values are those
+of the ragas object, but that a cosine which rounding has lifted above its range is brought back to the bound.
 """
 
 from evalkit.scoring.ragas_bridge.guard import import_ragas, keep_ragas_quiet, ragas_fault

@@ -1,31 +1,24 @@
-"""From a ragas decorator metric to an evalkit metric: its function is taken, its object is left alone."""
+"""From a metric that was written only against ragas to an evalkit metric: its function or method, unchanged."""
 
 from __future__ import annotations
 
 import copy
+import inspect
 from types import FunctionType
 from typing import Any
 
-from evalkit.contract import EvalkitError, Metric, make_metric
+from evalkit.contract import Metric, make_metric
+from evalkit.scoring.ragas_bridge.brought_judge import stepped_judge_of
+from evalkit.scoring.ragas_bridge.ways import Way, fresh, is_of_ragas, modules_of, safe_name, way_of
 
 __all__ = ["from_ragas", "is_decorator_metric", "is_of_ragas"]
 
 _DECORATOR = "ragas.metrics.decorator"
-_ASKS_A_MODEL = frozenset({"SimpleLLMMetric", "MetricWithLLM", "MetricWithEmbeddings"})
-
-
-def is_of_ragas(obj: object) -> bool:
-    """Tell an object of a ragas class by the modules of its classes, without importing ragas."""
-    return any(module.partition(".")[0] == "ragas" for module in _modules(obj))
 
 
 def is_decorator_metric(obj: object) -> bool:
     """Whether one of ragas' decorators made the object of a plain function."""
-    return _DECORATOR in _modules(obj) and isinstance(getattr(obj, "_func", None), FunctionType)
-
-
-def _modules(obj: object) -> list[str]:
-    return [kind.__module__ for kind in type(obj).__mro__]
+    return _DECORATOR in modules_of(obj) and isinstance(getattr(obj, "_func", None), FunctionType)
 
 
 def from_ragas(obj: Any) -> Metric:
@@ -34,43 +27,62 @@ def from_ragas(obj: Any) -> Metric:
     Parameters
     ----------
     obj : ragas metric object
-        Made by ``numeric_metric``, ``discrete_metric`` or ``ranking_metric`` of ``ragas.metrics``.
+        Made by ``numeric_metric``, ``discrete_metric`` or ``ranking_metric`` of ``ragas.metrics``; or of a class that
+        stands on ``SimpleBaseMetric`` (also by way of ``ragas.metrics.collections``) or on the older
+        ``SingleTurnMetric``.
 
     Returns
     -------
     Metric
         Of the same function, name and allowed values, sync or async. It has no contract (version ``"0"``) until
-        `evalkit.attach` gives it one. An object that `to_ragas` made gives back the metric it was made from.
+        `evalkit.attach` gives it one. A name that is no plain word is made one; its author's own stays as
+        ``display_name``. One that asks a model becomes a judge. An object that `to_ragas` made gives back
+        the metric it was made from.
 
     Raises
     ------
     EvalkitError
-        For any other ragas object, and where the lint of the signature refuses the function.
+        For any other object, and where the lint of the signature refuses the function.
 
     Notes
     -----
-    The object itself is never called: it keeps the arguments of its last row (field case B08), and its ``score``
-    patches the event loop of a whole notebook kernel (H01).
+    A decorated object is never called: it keeps the arguments of its last row (field case B08), and its ``score``
+    patches the event loop of a whole notebook kernel (H01). An object of a class is copied for each row. An older
+    metric does not say its range: it is taken to be 0 to 1.
     """
     if not is_decorator_metric(obj):
-        raise _refusal(obj)
+        return _from_class(obj)
     function: FunctionType = obj._func  # noqa: SLF001 - ragas offers no public way to the function
     metric = getattr(function, "evalkit_metric", None)
     if isinstance(metric, Metric):
         return metric
     allowed_values = copy.copy(obj.allowed_values)
-    return make_metric(function, allowed_values, name=obj.name, origin="ragas", original=obj)
+    return make_metric(function, allowed_values, name=safe_name(obj), origin="ragas", original=obj)
 
 
-def _refusal(obj: Any) -> EvalkitError:
-    shown = f"{type(obj).__name__} of {type(obj).__module__}"
-    name = getattr(obj, "name", type(obj).__name__)
-    asks_a_model = hasattr(obj, "llm") or hasattr(obj, "embeddings")
-    if asks_a_model or _ASKS_A_MODEL & {kind.__name__ for kind in type(obj).__mro__}:
-        msg = f"{name!r} ({shown}) asks a model: it is a judge, and each of its calls is paid for and may fail"
-        return EvalkitError(msg, do="run it with `evalkit judge`, and gate the run folder that leaves")
-    if not any(hasattr(obj, way) for way in ("score", "ascore", "single_turn_ascore", "multi_turn_ascore")):
-        msg = f"{shown} is not a metric"
-        return EvalkitError(msg, do="name the object that a ragas decorator such as @numeric_metric() made")
-    msg = f"{name!r} ({shown}) was not made by a ragas decorator, so it has no function to score rows with"
-    return EvalkitError(msg, do="call it in a function of your own, and decorate that with @numeric_metric()")
+def _from_class(obj: Any) -> Metric:
+    way = way_of(obj)
+    allowed_values = copy.copy(getattr(obj, "allowed_values", (0.0, 1.0)))
+    if way.asks or way.embeds:
+        return stepped_judge_of(obj, way, allowed_values)
+    return make_metric(_function_of(obj, way), allowed_values, name=safe_name(obj), origin="ragas", original=obj)
+
+
+def _function_of(obj: Any, way: Way) -> Any:
+    """Make a plain function of the object's method, with its inputs by name; its source is the method's."""
+    if way.is_legacy or inspect.iscoroutinefunction(way.method):
+
+        async def function(**inputs: Any) -> Any:
+            return await way.call_on(fresh(obj))(**inputs)
+
+    else:
+
+        def function(**inputs: Any) -> Any:  # type: ignore[misc] # the same function of a method that is not async
+            return way.call_on(fresh(obj))(**inputs)
+
+    made: Any = function
+    made.__wrapped__, made.__signature__ = way.method, way.signature
+    made.__annotations__ = {name: raw.annotation for name, raw in way.signature.parameters.items()}
+    made.__module__, made.__name__ = way.method.__module__, safe_name(obj)
+    made.__qualname__, made.__doc__ = way.method.__qualname__, way.method.__doc__ or type(obj).__doc__
+    return made

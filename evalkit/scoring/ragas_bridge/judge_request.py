@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalkit.contract import EvalkitError
 from evalkit.contract.judge import Judge
+from evalkit.contract.stepped import SteppedJudge
 from evalkit.scoring.ragas_bridge.guard import import_ragas, keep_ragas_quiet
+from evalkit.scoring.ragas_bridge.ways import safe_name
 
 if TYPE_CHECKING:
     # At runtime the maker is only handed through.
     from evalkit.scoring.judging.request import JudgeSettings, RequestMaker
 
-__all__ = ["CLASSES", "MODES", "difference", "is_llm_metric", "judge_from_ragas", "judge_to_ragas", "ragas_request"]
+__all__ = [
+    "CLASSES",
+    "MODES",
+    "SAMPLE",
+    "completion_of",
+    "difference",
+    "is_llm_metric",
+    "judge_from_ragas",
+    "judge_to_ragas",
+    "ragas_request",
+]
 
 MODES = {"json_object": "JSON", "json_schema": "JSON_SCHEMA", "tools": "TOOLS"}
 """evalkit's output modes by instructor's names."""
 
 CLASSES = {"discrete": "DiscreteMetric", "numeric": "NumericMetric", "ranking": "RankingMetric"}
-_SAMPLE = 'A {text} with "quotes", a brace } and\na second line: <tag>.'
+SAMPLE = 'A {text} with "quotes", a brace } and\na second line: <tag>.'
 
 
 def judge_to_ragas(judge: Judge) -> Any:
@@ -54,7 +65,7 @@ def judge_from_ragas(metric: Any) -> Judge:
         raise EvalkitError(msg, do="write them into the prompt's text")
     text = prompt if isinstance(prompt, str) else prompt.instruction
     return Judge(
-        name=metric.name,
+        name=safe_name(metric),
         prompt=text,
         allowed_values=metric.allowed_values,
         fenced=False,
@@ -65,6 +76,8 @@ def judge_from_ragas(metric: Any) -> Judge:
 
 def ragas_request(judge: Judge, arguments: Mapping[str, str], settings: JudgeSettings) -> dict[str, Any]:
     """Return the body that ragas and instructor hand to the OpenAI client for these arguments; nothing is sent."""
+    import asyncio
+
     return asyncio.run(_captured(judge, arguments, settings))
 
 
@@ -80,7 +93,7 @@ async def _captured(judge: Judge, arguments: Mapping[str, str], settings: JudgeS
 
     async def create(**body: Any) -> ChatCompletion:
         bodies.append(body)
-        return ChatCompletion.model_validate(_completion(judge, body))
+        return ChatCompletion.model_validate(completion_of(judge, body))
 
     client = AsyncOpenAI(api_key="none", base_url=settings.endpoint, max_retries=0)
     client.chat.completions.create = create  # type: ignore[method-assign, assignment] # what would be sent is caught here
@@ -94,7 +107,7 @@ async def _captured(judge: Judge, arguments: Mapping[str, str], settings: JudgeS
     return {name: value for name, value in body.items() if name not in left_out}
 
 
-def _completion(judge: Judge, body: Mapping[str, Any]) -> dict[str, Any]:
+def completion_of(judge: Judge, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reply that instructor can read: after one that it cannot, it would add to the messages."""
     allowed = judge.allowed_values
     value: Any = [str(i + 1) for i in range(allowed)] if isinstance(allowed, int) else allowed[0]
@@ -109,7 +122,11 @@ def _completion(judge: Judge, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def difference(judge: Judge, maker: RequestMaker) -> str | None:
     """Say how a request of evalkit differs from that of ragas; ``None`` where they are the same."""
-    sample = {p.name: [_SAMPLE] * _length(judge) if p.is_list else _SAMPLE for p in judge.parameters}
+    if isinstance(judge, SteppedJudge):
+        from evalkit.scoring.ragas_bridge.step_request import step_difference  # which stands on this module
+
+        return step_difference(judge, maker)  # type: ignore[arg-type] # such a judge has such a maker
+    sample = {p.name: [SAMPLE] * _length(judge) if p.is_list else SAMPLE for p in judge.parameters}
     ours = _plain(maker.of(sample).body)
     theirs = _plain(ragas_request(judge, judge.arguments(sample), maker.settings))
     differing = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]

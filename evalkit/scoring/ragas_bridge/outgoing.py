@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import operator
@@ -61,6 +60,8 @@ def _adapter(metric: Metric, ragas: ModuleType) -> Any:
         return result(metric.measure(inputs))
 
     async def async_adapter(**inputs: Any) -> Any:
+        import asyncio  # with the first row of an async caller: whoever only loads a metric does not pay for it
+
         return result(await asyncio.to_thread(metric.measure, inputs))
 
     made: Any = async_adapter if inspect.iscoroutinefunction(metric.function) else adapter
