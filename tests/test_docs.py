@@ -1,4 +1,4 @@
-"""The README cannot rot: its outputs are real, every command is shown, its Python runs, its rooms exist."""
+"""README and guides cannot rot: their outputs are real, every command is shown, the Python runs, the rooms exist."""
 
 from __future__ import annotations
 
@@ -38,9 +38,16 @@ def commands() -> list[str]:
     return found
 
 
-def test_every_output_in_the_readme_is_what_the_command_prints_now() -> None:
-    assert README.count("```console") >= 4
-    assert load("readme").rebuilt(README) == README, "run: .venv/bin/python tools/readme.py"
+@pytest.mark.parametrize("page", load("readme").PAGES, ids=lambda page: page.name)
+def test_every_output_on_a_page_is_what_the_command_prints_now(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "```console" in text
+    assert load("readme").rebuilt(text) == text, "run: .venv/bin/python tools/readme.py"
+
+
+def test_every_guide_is_linked_from_the_readme() -> None:
+    guides = [path.name for path in (ROOT / "docs").glob("*.md")]
+    assert [name for name in guides if f"(docs/{name})" not in README] == []
 
 
 def test_a_changed_output_would_be_noticed() -> None:

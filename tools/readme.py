@@ -1,4 +1,4 @@
-"""Run every ``console`` block of the README and write its real output back; ``--check`` only compares."""
+"""Run every ``console`` block of the README and the guides, write its real output back; ``--check`` only compares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from evalkit.pages.metric_table import metric_table
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _BLOCK = re.compile(r"^```console\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run by nature: run ids, and the seconds something took.
@@ -28,7 +28,7 @@ _METRICS = re.compile(r"(<!-- metrics: [^\n]* -->\n).*?(<!-- end of metrics -->)
 
 
 def rebuilt(text: str) -> str:
-    """Return the README with its table of metrics and the output of each command as they are now.
+    """Return a page with its table of metrics and the output of each command as they are now.
 
     The commands share one scratch folder.
     """
@@ -70,17 +70,18 @@ def _one(command: str, folder: Path) -> str:
 
 def main() -> int:
     """Rewrite, or compare."""
-    before = README.read_text(encoding="utf-8")
-    after = rebuilt(before)
-    if "--check" not in sys.argv:
-        README.write_text(after, encoding="utf-8")
-        return 0
-    print(
-        "\n".join(
-            difflib.unified_diff(before.splitlines(), after.splitlines(), "README.md", "as it is now", lineterm="")
-        )
-    )
-    return int(before != after)
+    wanted = [ROOT / name for name in sys.argv[1:] if not name.startswith("-")] or PAGES
+    is_same = True
+    for page in wanted:
+        before = page.read_text(encoding="utf-8")
+        after = rebuilt(before)
+        is_same = is_same and before == after
+        if "--check" not in sys.argv:
+            page.write_text(after, encoding="utf-8")
+            continue
+        changes = difflib.unified_diff(before.splitlines(), after.splitlines(), page.name, "as it is now", lineterm="")
+        print("\n".join(changes))
+    return int("--check" in sys.argv and not is_same)
 
 
 if __name__ == "__main__":

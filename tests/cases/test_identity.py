@@ -96,3 +96,12 @@ def test_nothing_rests_on_the_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file = CaseFile(written(tmp_path, ["a", "b", "c", "b"]))
     assert [isinstance(item, BadLine) for item in file] == [False, True, False, True]
     assert file.findings == []
+
+
+@given(st.lists(st.sampled_from(["a", "a b", "", " ", "ROW-1", "row-1", "\t", "é", "\uff41", "x\u200b"]), max_size=5))
+def test_ids_remembered_together_are_those_remembered_one_by_one(case_ids: list[str]) -> None:
+    together, apart = IdIndex(), IdIndex()
+    together.add_all(case_ids)
+    for case_id in case_ids:
+        apart.add(case_id)
+    assert together.hashes == apart.hashes

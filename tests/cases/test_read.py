@@ -214,3 +214,11 @@ def test_a_block_is_read_as_its_lines_are(lines: list[bytes], end: bytes) -> Non
 def test_a_key_twice_in_one_line_is_not_outweighed_by_colons_of_another() -> None:
     raw = b'{"case_id": "a", "case_id": "b"}\n{"case_id": "c", "t": "one : more"}\n'
     assert [type(item).__name__ for item in LineReader().read_block(Block(1, raw))] == ["BadLine", "Case"]
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"slice": 1}\r\n{"case_id": "a"}\r\n', b'{"slice": 1}\r', b'{"case_id": "a"}\n{"slice": 1}\r']
+)
+def test_a_carriage_return_is_no_part_of_a_bad_line_in_a_block_either(raw: bytes) -> None:
+    block = Block(1, raw)  # every line is JSON, so that they are parsed together
+    assert list(LineReader().read_block(block)) == [LineReader().read(line) for line in lines_of(block)]

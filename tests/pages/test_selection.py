@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from pathlib import Path
 from typing import Any
 
+from evalkit.contract import Contract, MetricResult, numeric_metric
+from evalkit.decisions.gate import GateOptions, gate
 from evalkit.pages.selection import select_rows
 
 Row = Callable[..., dict[str, Any]]
@@ -43,3 +47,26 @@ def test_values_of_all_rows_are_counted_also_of_those_not_shown(gated: Callable[
     assert values.counts == {(0.5, "fail"): 6, (1.0, "pass"): 1}
     assert values.denominators == {4: 6, 3: 1}
     assert (values.scored, values.uncounted) == (7, 0)
+
+
+def test_a_gate_over_a_run_counts_what_rows_are_out_of_as_the_gate_over_their_cases_did(
+    gated: Callable[..., Any], tmp_path: Path
+) -> None:
+    contract = Contract(
+        version="1", measures="share", reviewed=("wanted",), produced=("found",), invalid_when=("nothing is wanted",),
+        consumed_by="the gate", cannot_establish="truth",
+    )  # fmt: skip
+
+    @numeric_metric(allowed_values=(0.0, 1.0), contract=contract)
+    def share(wanted: list[str], found: list[str]) -> MetricResult:
+        return MetricResult(len(found) / len(wanted))  # no detail: only the reviewed list says out of how many
+
+    policy = (
+        'schema = 1\nname = "p"\nversion = "1"\nmode = "report"\nmetric = "share"\ncontract_version = "1"\n'
+        "[slices.default]\nminimum = 0.5\n"
+    )
+    rows = [{"case_id": f"r{i}", "wanted": ["x"] * n, "found": ["x"]} for i, n in enumerate((1, 2, 2))]
+    made = gated(rows, policy=policy, metric=share)
+    again = gate(share, made.run.folder, tmp_path / "policy.toml", options=GateOptions(as_of=date(2026, 12, 1)))
+    assert made.result.ledger.values["default"].denominators == {1: 1, 2: 2}
+    assert again.ledger.values["default"].denominators == {1: 1, 2: 2}

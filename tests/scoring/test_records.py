@@ -249,6 +249,7 @@ def test_labels_and_rankings_have_no_mean():
 
 def test_a_mean_beyond_what_a_float_holds_is_no_number():
     assert ledger_of([record(value=1.7e308), record(value=1.7e308)]).facts()["mean"] is None
+    assert ledger_of([record(value=1.7e308), record(value=1.6e308)]).facts()["mean"] is None
 
 
 def test_a_ledger_that_does_not_add_up_is_a_fault_of_ours():
