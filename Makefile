@@ -117,7 +117,7 @@ notebooks: setup  ## run the notebooks headless and rebuild their pages
 lab: setup  ## open JupyterLab on the first notebook
 	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/01_design_a_metric.ipynb
 
-bench: setup  ## side-by-side measurements as ratios, into benchmarks/RESULTS.md (BENCH_ARGS=--quick: does it work?)
+bench: setup  ## side-by-side measurements as ratios, into benchmarks/RESULTS.md (BENCH_ARGS=NAME: one of them)
 	$(BIN)/python benchmarks/bench.py --out benchmarks/RESULTS.md $(BENCH_ARGS)
 
 define MARKED

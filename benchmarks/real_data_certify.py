@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -218,7 +218,7 @@ def pandalm_figures(source: Path, folder: Path) -> Iterator[Figure]:
         if key == "gpt_3_5":
             facts = result.labelled[0].facts()
             yield Figure("PandaLM gpt_3_5: 'garbage' is an error, never a label", facts["errored"], 25)
-            strict = certified(Recorded(**of.__dict__ | {"error": 0}), folder / key / "run", 40, 40)
+            strict = certified(replace(of, error=0), folder / key / "run", 40, 40)
             yield Figure("PandaLM gpt_3_5: no error allowed", strict.outcome.name, "incomplete")
     yield from _without_adjudication(source, folder)
 

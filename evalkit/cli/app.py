@@ -41,7 +41,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     help="Design, break, calibrate, decide, gate and explain the metrics that decide whether an LLM system ships.\n\n"
     "Exit codes of every command that checks: 0 passed, 1 quality failed, 2 incomplete (cannot be judged), "
-    "3 review required.",
+    "3 review required.\n\n"
+    "METRIC, JUDGE and ADAPTER may name your own code (module:object or path.py:object): naming it runs it, as "
+    "importing would. Name only what you would run.",
 )
 
 

@@ -14,7 +14,10 @@ __all__ = ["controls", "mutate"]
 
 @app.command(rich_help_panel=BREAK)
 def mutate(
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object.")],
+    metric: Annotated[
+        str,
+        typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object (code that is run)."),
+    ],
     cases: Annotated[Path, typer.Option(metavar="FILE", help="Contract cases, each with its oracle.")],
     equivalent: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Reviewed equivalents; equivalent.toml beside the cases.")

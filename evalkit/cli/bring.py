@@ -11,7 +11,9 @@ from evalkit.cli.app import BRING, app, finish, say, write_json
 
 __all__ = ["adapt", "audit", "draft", "import_labels"]
 
-AdapterSpec = Annotated[str, typer.Argument(metavar="ADAPTER", help="A shipped mapping, or path/to/file.py:object.")]
+AdapterSpec = Annotated[
+    str, typer.Argument(metavar="ADAPTER", help="A shipped mapping, or file.py:object (code that is run).")
+]
 TracesFile = Annotated[Path, typer.Argument(metavar="TRACES", help="A file in the format that the adapter reads.")]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", metavar="METRIC", help="That will read the cases; may be repeated.")

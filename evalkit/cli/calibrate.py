@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate", "day_of", "reading_of"]
 
-Metric = Annotated[str, typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object.")]
+Metric = Annotated[
+    str, typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object (code that is run).")
+]
 Cases = Annotated[Path, typer.Argument(metavar="CASES", help="A .jsonl file, or a run folder to read instead.")]
 Labels = Annotated[Path, typer.Option(metavar="FILE", help="labels.jsonl.")]
 Criterion = Annotated[str | None, typer.Option(metavar="NAME", help="Which criterion, where labels answer several.")]

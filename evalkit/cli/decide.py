@@ -15,7 +15,10 @@ __all__ = ["gate"]
 
 @app.command(rich_help_panel=DECIDE)
 def gate(
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object.")],
+    metric: Annotated[
+        str,
+        typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object (code that is run)."),
+    ],
     cases: Annotated[Path, typer.Argument(metavar="CASES", help="A .jsonl file, or a run folder to read instead.")],
     policy: Annotated[Path, typer.Option(metavar="FILE", help="The policy.toml.")],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder to make (never overwritten).")] = None,

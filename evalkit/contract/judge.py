@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from evalkit.contract.canonical import sha256_of
 from evalkit.contract.lint import AllowedValues, ContractError, Parameter, kind_of, lint_contract, lint_name
-from evalkit.contract.measure import Measured
+from evalkit.contract.measure import Measured, quotable
 from evalkit.contract.metric import Metric
 from evalkit.contract.prompt import NOTICE, Piece, Prompt, as_texts, fence, parse_prompt
 from evalkit.contract.words import Kind
@@ -160,6 +160,10 @@ class Judge(Metric):
                 return problem
         return NOT_ASKED
 
+    def _came(self, name: str, value: Any) -> str:
+        quoted = f" {value!r:.60}" if name in quotable(self.parameters, self.contract) else ""
+        return f"{type(value).__name__}{quoted}"
+
     def _input_problem(self, parameter: Parameter, inputs: Mapping[str, Any]) -> Measured | None:
         name = parameter.name
         if name not in inputs:
@@ -172,7 +176,7 @@ class Judge(Metric):
         items = value if parameter.is_list and isinstance(value, list) else [value]
         if not isinstance(value, list if parameter.is_list else str) or not all(isinstance(i, str) for i in items):
             expected = "a list of texts" if parameter.is_list else "a text"
-            return _invalid(f"{name} must be {expected}; got {type(value).__name__} {value!r:.60}", "wrong_type")
+            return _invalid(f"{name} must be {expected}; got {self._came(name, value)}", "wrong_type")
         if not all(item.strip() for item in items):
             return _invalid(f"{name} is blank: there is nothing to show to the judge")
         if self.kind == "ranking" and name == self.lists[0] and len(value) != self.allowed_values:

@@ -16,7 +16,7 @@ from evalkit.contract.words import State
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["Measured", "build_measure"]
+__all__ = ["Measured", "build_measure", "quotable"]
 
 
 class Measured(NamedTuple):
@@ -57,6 +57,7 @@ def build_measure(
     check_value = value_check(allowed_values)
     undeclared_empty = _undeclared_empty(parameters, contract)
     missing_input = _null_check(parameters, contract)
+    may_quote = quotable(parameters, contract)
 
     call: Callable[..., Any] = (lambda **inputs: run_coroutine(function(**inputs))) if is_async else function
 
@@ -83,7 +84,7 @@ def build_measure(
         try:
             arguments = validate(inputs if type(inputs) is dict else dict(inputs))
         except Exception as error:  # noqa: BLE001 - pydantic's own, or what a foreign mapping raises: the row's either way
-            return Measured("invalid", None, _input_problem(error), {}, "wrong_type")
+            return Measured("invalid", None, _input_problem(error, may_quote), {}, "wrong_type")
         measured = result_of(arguments)
         for parameter in undeclared_empty:
             # Asked after the call, because a metric that refuses an empty list itself says why in better words.
@@ -150,19 +151,33 @@ def _undeclared_empty(parameters: Sequence[Parameter], contract: Contract | None
     return [p.name for p in parameters if p.is_list and "[]" not in contract.allows_missing.get(p.name, ())]
 
 
-def _input_problem(error: Exception) -> str:
+def quotable(parameters: Sequence[Parameter], contract: Contract | None) -> frozenset[str]:
+    """Return the inputs whose text a reason may quote: none that is kept by hash, nor any where texts are redacted.
+
+    A redaction cannot be relied on here: of a text cut for the reason, it may not recognise what it would take out.
+    """
+    if contract is None:
+        return frozenset(parameter.name for parameter in parameters)
+    if contract.redact is not None:
+        return frozenset()
+    return frozenset(p.name for p in parameters if contract.retention.get(p.name) != "hash")
+
+
+def _input_problem(error: Exception, may_quote: frozenset[str]) -> str:
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
         return f"the inputs cannot be read: {error}"
-    return example_list(_problems(error), most=3)
+    return example_list(_problems(error, may_quote), most=3)
 
 
-def _problems(error: ValidationError) -> list[str]:
+def _problems(error: ValidationError, may_quote: frozenset[str]) -> list[str]:
     problems = []
     for found in error.errors(include_url=False):
         first, *rest = found["loc"] or ("the row",)
-        where = str(first) + "".join(f"[{part!r}]" if isinstance(part, str) else f"[{part}]" for part in rest)
-        came = f"{type(found['input']).__name__} {shorten(found['input'], most=60)}"
+        where, came = str(first), type(found["input"]).__name__
+        if first in may_quote:
+            where += "".join(f"[{part!r}]" if isinstance(part, str) else f"[{part}]" for part in rest)
+            came += f" {shorten(found['input'], most=60)}"
         problems.append(f"{where}: {found['msg'][0].lower()}{found['msg'][1:]}; got {came}")
     return problems

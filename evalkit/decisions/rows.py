@@ -124,19 +124,23 @@ def unjudged(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
 
 
 def _unknown_slices(policy: Policy, streamed: Streamed) -> Iterator[Blocker]:
+    if not any(
+        blocking and state == "scored" and name not in policy.slices
+        for name, blocking, state, _ in streamed.ledger.counts
+    ):
+        return
     scored = spilled_records()
     scored.extend(r for r in streamed.notable if r.blocking and r.slice not in policy.slices and r.state == "scored")
     unknown = sorted({record.slice for record in scored})
-    if scored:
-        yield Blocker(
-            "unknown_slice",
-            Outcome.incomplete,
-            "policy",
-            f"the policy has no limits for {example_list([repr(name) for name in unknown])}: "
-            f"{len(scored)} scored rows cannot be decided",
-            "add [slices.NAME] with reviewed limits, or correct the slice of these rows",
-            blocked_rows(scored, streamed.sentences),
-        )
+    yield Blocker(
+        "unknown_slice",
+        Outcome.incomplete,
+        "policy",
+        f"the policy has no limits for {example_list([repr(name) for name in unknown])}: "
+        f"{len(scored)} scored rows cannot be decided",
+        "add [slices.NAME] with reviewed limits, or correct the slice of these rows",
+        blocked_rows(scored, streamed.sentences),
+    )
 
 
 def judge_rows(policy: Policy, streamed: Streamed, excused: Excused) -> Iterator[Blocker]:

@@ -18,6 +18,7 @@ from evalkit.pages.analysis_words import (
     judgement_words,
     opening,
     outcome_words,
+    stop_words,
     unscored_words,
 )
 from evalkit.pages.ballot import page_policy
@@ -90,6 +91,7 @@ def render_analysis(analysis: Analysis) -> str:
             outcome=found.outcome.name if found.outcome is not None else "scored",
             domain=analysis.domain,
             stops=found.stops,
+            stop_words=stop_words,
             caveats=found.caveats,
             without_policy=found.without_policy,
             bars=[bars_of(side.name, _words(side), outcome) for side, outcome in _with_outcome(analysis)],

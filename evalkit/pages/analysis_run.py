@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from evalkit.decisions.policy import PolicyFile, read_policy
 from evalkit.pages.analysis_page import render_analysis
 from evalkit.pages.analysis_text import added_screen, analysis_markdown, analysis_screen
 from evalkit.scoring.run import Run, open_run, write_whole
+from evalkit.scoring.spilled import json_chunks
 
 __all__ = ["AfterScoring", "Afterwards", "kept_runs", "write_analysis"]
 
@@ -126,10 +127,10 @@ def kept_runs(folder: Path) -> list[Run]:
 
 def write_analysis(analysis: Analysis, folder: Path) -> list[Path]:
     """Write the result file, the summary and the page; return where they are, the page first."""
-    written: dict[str, bytes | str] = {
+    written: dict[str, bytes | str | Iterable[bytes]] = {
         "analysis.html": render_analysis(analysis),
         "analysis.md": analysis_markdown(analysis),
-        "analysis.json": orjson.dumps(analysis.facts(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
+        "analysis.json": json_chunks(analysis.facts(), orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
     }
     for name, content in written.items():
         write_whole(folder / name, content)

@@ -13,6 +13,7 @@ from evalkit.pages.analysis_words import (
     judgement_words,
     opening,
     outcome_words,
+    stop_words,
     unscored_words,
 )
 from evalkit.pages.plain import plain
@@ -52,7 +53,7 @@ def _recommendation(analysis: Analysis) -> Iterator[str]:
     yield from _wrapped(f"recommendation: {headline(analysis)}", hang="  ")
     for stop in found.stops[:_EXAMPLES]:
         blocker = stop.blocker
-        yield from _wrapped(f"  {stop.metric}, owner {blocker.owner}: {blocker.sentence}", hang="    ")
+        yield from _wrapped(f"  {stop.metric}, owner {blocker.owner}: {stop_words(stop)}", hang="    ")
         yield from _wrapped(f"    do: {blocker.do}", hang="        ")
     if (more := len(found.stops) - _EXAMPLES) > 0:
         yield f"  and {more} more of {len(found.stops)} reasons in the analysis"
@@ -86,7 +87,7 @@ def _markdown(analysis: Analysis) -> Iterator[str]:
     found = analysis.recommendation
     yield f"## {markdown_text(headline(analysis))}"
     yield from ("", markdown_text(opening(analysis)) + ".")
-    yield from _bullets("Because", [f"{s.metric}, owner {s.blocker.owner}: {s.blocker.sentence}" for s in found.stops])
+    yield from _bullets("Because", [f"{s.metric}, owner {s.blocker.owner}: {stop_words(s)}" for s in found.stops])
     silent = [f"without a policy, and so without a say: {', '.join(found.without_policy)}"]
     yield from _bullets("To know", [*found.caveats, *(silent if found.without_policy else [])])
     yield from ("", "### Metrics", "", "| metric | values | no value | under its policy |", "| --- | --- | --- | --- |")

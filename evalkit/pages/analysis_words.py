@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from evalkit.contract import example_list
 from evalkit.decisions.analysing.assessment import Assessment, Judgement
+from evalkit.decisions.analysing.recommending import Stop
 from evalkit.decisions.analysing.summary import MetricSummary, SliceFigures
 from evalkit.decisions.analysis import Analysis
 from evalkit.pages.plain import shown
@@ -18,6 +19,7 @@ __all__ = [
     "opening",
     "outcome_words",
     "share",
+    "stop_words",
     "unscored_words",
 ]
 
@@ -62,6 +64,12 @@ def outcome_words(summary: MetricSummary) -> str:
     passed = share(decisions["pass"], summary.total.scored)
     blocking = share(summary.blocking_passed or 0, summary.blocking)
     return f"{summary.outcome.replace('_', ' ')}: {passed} pass{review}{undecided}; of blocking rows {blocking}"
+
+
+def stop_words(stop: Stop) -> str:
+    """Say what blocks, with the first of its rows."""
+    ids = [row.case_id or f"line {row.line}" for row in stop.blocker.rows]
+    return f"{stop.blocker.sentence} ({example_list(ids)})" if ids else stop.blocker.sentence
 
 
 def unscored_words(summary: MetricSummary) -> str:

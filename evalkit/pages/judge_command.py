@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from evalkit.contract import EvalkitError, Outcome, sha256_file
 from evalkit.contract.judge import Judge
 from evalkit.contract.stepped import SteppedJudge
+from evalkit.decisions.certifying.instability import repeated_facts
 from evalkit.decisions.fitness import Subject, unfit
 from evalkit.decisions.gate import GateOptions, gate
 from evalkit.decisions.outcome_file import facts_of
@@ -25,7 +26,7 @@ from evalkit.scoring.judging.budget import Budget, Price, price_of
 from evalkit.scoring.judging.cassette import read_cassette
 from evalkit.scoring.judging.folder import JudgeFolder
 from evalkit.scoring.judging.kinds import rows_of
-from evalkit.scoring.judging.local import with_local_embeddings
+from evalkit.scoring.judging.local import sender_of, with_local_embeddings
 from evalkit.scoring.judging.request import JudgeSettings
 from evalkit.scoring.judging.sender import Sender
 from evalkit.scoring.load_judge import load_judge, load_object
@@ -155,15 +156,15 @@ def through_llm(judge: Judge, ask: JudgeAsk) -> Through:
         ask = replace(ask, settings=with_local_embeddings(ask.settings))
     if ask.llm is None or ask.replay is not None:
         return Through(ask, None)
-    if isinstance(judge, SteppedJudge):
-        msg = f"--llm is not to be had for {judge.name}, which asks several questions about a row"
-        raise EvalkitError(msg, do="name a model of an OpenAI-compatible endpoint: --model NAME and OPENAI_BASE_URL")
     from evalkit.scoring.ragas_bridge.judge_llm import RagasSender, settings_of
 
     llm = load_object(ask.llm)
     own = {name: getattr(ask.settings, name) for name in ("timeout", "attempts", "concurrency")} if ask.settings else {}
+    given = ask.settings
+    own |= {name: getattr(given, name) for name in ("embedding_model", "embed")} if given else {}
     settings = settings_of(llm, judge, **own)
-    return Through(replace(ask, settings=settings), RagasSender(llm, judge, settings))
+    embeddings = sender_of(given) if given and isinstance(judge, SteppedJudge) and judge.embeds else None
+    return Through(replace(ask, settings=settings), RagasSender(llm, judge, settings, embeddings))
 
 
 def named_policy(ask: JudgeAsk) -> Policy | None:
@@ -234,6 +235,7 @@ def add_report(home: JudgeFolder, manifest: dict[str, Any]) -> None:
 
 def _concluded(judge: Judge, ask: JudgeAsk, done: JudgeRun) -> JudgeDone:
     facts: dict[str, Any] = {"ledger": done.ledger.facts(), **done.facts, "findings": done.findings}
+    facts["repeated"] = repeated_facts(done.facts["repeated"])
     if ask.policy is None:
         is_whole = done.ledger.total(blocking=True) == done.ledger.total(blocking=True, state="scored") > 0
         outcome = Outcome.passed if is_whole else Outcome.incomplete

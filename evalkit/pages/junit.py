@@ -11,7 +11,7 @@ from junitparser.junitparser import FinalResult
 from evalkit.pages.plain import plain
 from evalkit.pages.wording import LedgerRow, case_name, headline, ledger_rows, relation
 
-__all__ = ["render_junit"]
+__all__ = ["check_cases", "render_junit"]
 
 # Every gate makes these checks; a blocker of the kind is what makes one fail.
 _CHECKS = {
@@ -56,12 +56,18 @@ def render_junit(facts: Mapping[str, Any]) -> bytes:
     suite.add_property("outcome_hash", facts["outcome_hash"])
     suite.add_property("run_id", facts["run_id"])
     suite.add_property("headline", plain(headline(facts)))
-    for check in _checks(facts):
-        suite.add_testcase(_case(check, is_enforced=facts.get("mode") != "report"))
+    for case in check_cases(facts):
+        suite.add_testcase(case)
     xml = JUnitXml("evalkit")
     xml.add_testsuite(suite)
     raw: bytes = xml.tostring()  # type: ignore[no-untyped-call] # the library types the rest
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + raw + b"\n"
+
+
+def check_cases(facts: Mapping[str, Any]) -> Iterator[TestCase]:
+    """Yield a case for each check that a gate made; `facts` is its outcome file."""
+    for check in _checks(facts):
+        yield _case(check, is_enforced=facts.get("mode") != "report")
 
 
 def _checks(facts: Mapping[str, Any]) -> Iterator[_Check]:

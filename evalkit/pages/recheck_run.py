@@ -207,7 +207,7 @@ def _settled(labels: Path | None, run: Run) -> Mapping[str, Settled]:
 
 
 def _propose(path: Path, cases: Path, compared: Compared, new: Run, old: Run) -> int:
-    """Write every row whose verdict changed, or is not what people say, as a proposal for people to look at."""
+    """Write every row whose verdict changed as a proposal for people to look at."""
     ids = {"by": "recheck", "run_id": new.manifest.get("run_id"), "against": old.manifest.get("run_id")}
     why = {
         found.case_id: ids | {"old": found.old, "new": found.new, "attributed_to": found.attributed_to}

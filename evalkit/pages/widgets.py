@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import anywidget
 import ipywidgets
 import traitlets
 
 from evalkit.contract import Contract
 from evalkit.pages.plain import plain, shown
+from evalkit.pages.review.keys import OwnKeys
 from evalkit.pages.row_view import ANY, Part, choices, matching, row_parts
 from evalkit.scoring.records import Record
 
@@ -20,22 +20,12 @@ __all__ = ["PAGE_SIZE", "RowExplorer", "card_html"]
 PAGE_SIZE = 100
 """Rows in the list at a time: a browser list of 50,000 entries does not answer the keyboard."""
 
-_KEYS = """
-function keep(el, tries) {
-  const box = el.closest(".evalkit-explorer");
-  if (box) {
-    box.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
-    });
-  } else if (tries > 0) {
-    setTimeout(() => keep(el, tries - 1), 50);
-  }
-}
-export default { render({ el }) { keep(el, 100); } };
-"""
 _STYLE = """
 .evalkit-explorer select, .evalkit-explorer .evalkit-count { font-family: var(--jp-code-font-family, monospace); }
 .evalkit-explorer .widget-html-content { line-height: 1.45; }
+.evalkit-explorer .evalkit-stacked { display: flex; flex-direction: column; align-items: stretch; }
+.evalkit-explorer .evalkit-stacked > label { width: auto; max-width: none; text-align: left; }
+.evalkit-explorer .evalkit-stacked > select { flex: 1 1 auto; width: 100%; }
 .evalkit-explorer .evalkit-card {
   height: 30em; overflow: auto; padding: 0 1em; border: 1px solid var(--jp-border-color2, #ccc);
 }
@@ -50,13 +40,6 @@ _STYLE = """
   cursor: pointer; margin: .9em 0 .15em; font-size: .85em; font-weight: 600;
 }
 """
-
-
-class _OwnKeys(anywidget.AnyWidget):
-    """Draws nothing: JupyterLab takes arrow keys and Enter of a list for its own unless they stop at the explorer."""
-
-    _esm = _KEYS
-    _css = _STYLE
 
 
 class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no types
@@ -92,8 +75,8 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
         self.text_filter = ipywidgets.Text(
             description="Find", placeholder="case id or reason", style={"description_width": "4em"}
         )
-        self.row_list = ipywidgets.Select(rows=20, layout={"width": "99%", "height": "27em"})
-        self.row_list.aria_label = "Rows"
+        self.row_list = ipywidgets.Select(description="Rows", rows=20, layout={"width": "99%", "height": "29em"})
+        self.row_list.add_class("evalkit-stacked")
         self.back = ipywidgets.Button(description="Previous", layout={"width": "7em"})
         self.forward = ipywidgets.Button(description="Next", layout={"width": "7em"})
         self.count = ipywidgets.HTML()
@@ -106,9 +89,8 @@ class RowExplorer(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets ships no 
             [self.state_filter, self.decision_filter, self.slice_filter, self.text_filter],
             layout={"flex_flow": "row wrap"},
         )
-        super().__init__(
-            [_OwnKeys(), bar, self.count, ipywidgets.HBox([left, self.card], layout={"flex_flow": "row wrap"})]
-        )
+        both = ipywidgets.HBox([left, self.card], layout={"flex_flow": "row wrap"})
+        super().__init__([ipywidgets.HTML(f"<style>{_STYLE}</style>"), OwnKeys(), bar, self.count, both])
         self.add_class("evalkit-explorer")
         self._connect()
         self._filter()

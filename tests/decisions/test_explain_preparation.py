@@ -88,6 +88,14 @@ def test_an_answer_that_changed_under_one_hook_is_still_the_answers(home: Path):
     assert found(explained) == [("plain", "answer", "answer")]
 
 
+def test_a_row_that_the_changed_hook_leaves_alone_is_explained_by_what_changed_in_it(home: Path):
+    write("later.jsonl", ROWS | {"plain": "abcd"})
+    explained = explain(run("new", TWO, cases="later.jsonl"), run("old", STRIP))
+    assert found(explained) == [
+        ("marked", "adapter", "adapter"), ("plain", "answer", "answer"), ("trap", "adapter", "adapter"),
+    ]  # fmt: skip
+
+
 def test_compare_shows_row_by_row_what_a_hook_does(home: Path):
     Path("m.py").write_text(METRICS.format(body=STRIP, extra=0), encoding="utf-8")
     compared = compare(dual_run(load_metric("m.py:length"), load_metric("m.py:hooked"), Path("cases.jsonl")))

@@ -247,6 +247,45 @@ def test_an_offline_model_that_fails_is_an_error_of_that_row(tmp_path: Path, use
             ask_judge(replace(asked, judge="answer_correctness", settings=settings, run=tmp_path / "x"), on_note=print)
 
 
+def test_another_providers_llm_asks_the_same_questions_once(
+    tmp_path: Path, user_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file(
+        """
+        import os
+        from openai import AsyncOpenAI
+        from ragas.llms import llm_factory
+
+        llm = llm_factory("example-model", client=AsyncOpenAI(base_url=os.environ["PLACE"], api_key="key"))
+
+
+        def near(text):
+            return [1.0, len(text)]
+        """,
+        "theirs.py",
+    )
+    (tmp_path / "rows.jsonl").write_text("".join(CASES.open(encoding="utf-8").readlines()[:2]), encoding="utf-8")
+    rows: dict[str, list[dict[str, Any]]] = {}
+    with Endpoint(live_script) as endpoint:
+        monkeypatch.setenv("PLACE", endpoint.url)
+        for way in ("llm", "native"):
+            before = endpoint.count
+            settings = environment_settings(
+                {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": endpoint.url},
+                model="example-model", embedding_model="theirs.py:near",
+            )  # fmt: skip
+            asked = ask(tmp_path, endpoint, "answer_correctness", settings=settings, budget=None, max_calls=99,
+                        run=tmp_path / way, store=tmp_path / f"{way}.sqlite", cases=tmp_path / "rows.jsonl",
+                        llm="theirs.py:llm" if way == "llm" else None)  # fmt: skip
+            done = ask_judge(asked, on_note=print)
+            assert done.outcome == Outcome.passed, done.screen
+            rows[way] = [json.loads(line) for line in (tmp_path / way / "records.jsonl").open()]
+            assert endpoint.count - before == 1 + 2 * 3  # the preflight, and three questions a row
+    for one, other in zip(rows["llm"], rows["native"], strict=True):
+        assert (one["state"], one["value"], one["detail"]) == (other["state"], other["value"], other["detail"])
+        assert one["judge"]["steps"] == other["judge"]["steps"]  # the same keys, whoever carries the question
+
+
 def test_show_prompt_shows_the_first_question(tmp_path: Path) -> None:
     done = show_prompt(JudgeAsk(judge="faithfulness", cases=CASES), "late-fee")
     assert '"answer": "Late books cost 20 cents a day, up to 5 euros."' in done.screen

@@ -94,6 +94,21 @@ def test_the_page_asks_nothing_of_the_network_and_escapes_what_rows_say(analysis
     assert 'class="seg fail"' in page
 
 
+def test_hostile_names_and_reasons_stay_text(tmp_path: Path):
+    row = {"case_id": "<img src=x>\u202e|[a](b)", "response": "(Source: <b>, Page: x)", "retrieved_contexts": []}
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    metrics = [load_metric("medical_citation_accuracy"), load_metric("medical_safety")]
+    scored = score_to_runs(metrics, cases, tmp_path / "runs")
+    policies = policies_by_metric([ANSWERS / "policies" / "medical_citation_accuracy.toml"], [m.name for m in metrics])
+    found = analyse("medical", [(m, scored[m.name].run) for m in metrics], policies, date(2026, 12, 1))
+    page, text = render_analysis(found), analysis_markdown(found)
+    assert "<img" not in page
+    assert "<b>, Page" not in page
+    assert "\u202e" not in page + text + analysis_screen(found, [])
+    assert "[a](b)" not in text
+
+
 def test_a_bar_holds_all_rows_in_proportion():
     bar = bars_of("m", ["pass", "fail", "pass", "error"])
     # two of four rows pass: half of the width; the order is that of the legend

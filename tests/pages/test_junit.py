@@ -29,6 +29,18 @@ def test_a_case_per_check_and_not_per_row(gated: Callable[..., Any], coverage_ro
     assert "bad (line 2): 0.25 < 0.75; supported=1; required=4; missing=b,c,d" in str(result.text)
 
 
+def test_of_very_many_rows_the_first_are_told_and_the_others_counted(
+    gated: Callable[..., Any], coverage_row: Row
+) -> None:
+    facts = gated([coverage_row(f"bad-{n}", 1) for n in range(507)]).facts
+    (result,) = cases_of(facts)["evidence_coverage.default", "rows reach the limit"].result
+    lines = str(result.text).strip().splitlines()
+    # Owner and what to do, 500 rows, and what was left out of 507.
+    assert len(lines) == 2 + 500 + 1
+    assert lines[-2].startswith("bad-499 (line 500)")
+    assert lines[-1] == "and 7 more (--json FILE or --run DIR keeps all 507)"
+
+
 def test_incomplete_is_an_error_and_a_person_a_failure_of_its_own_type(
     gated: Callable[..., Any], coverage_row: Row
 ) -> None:

@@ -8,13 +8,14 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import meeting_room as room
 import pytest
 
 from evalkit.contract import EvalkitError, Outcome
 from evalkit.pages.notebooks import sources
 from evalkit.pages.notebooks.command import NotebookOptions, NotebooksDone, run_notebooks
 from evalkit.pages.notebooks.shown import notebooks_facts, notebooks_junit, notebooks_screen
-from evalkit.pages.notebooks.verdict import Verdict
+from evalkit.pages.notebooks.verdict import Check, Verdict
 
 PAGE = """
 # %% [markdown]
@@ -254,3 +255,16 @@ def test_a_file_that_is_no_notebook_is_incomplete(tmp_path: Path, monkeypatch: p
     done = run_notebooks(["broken.ipynb"], NotebookOptions())
     assert done.exit_code == 2
     assert "cannot be read as a notebook" in done.verdicts[0].checks[0].sentence
+
+
+def test_junit_of_a_page_that_gates_has_a_case_for_each_check_of_the_gate(tmp_path: Path) -> None:
+    facts = json.loads((room.gated_run(tmp_path) / "outcome.json").read_text())
+    verdict = Verdict("01_gates", (Check("cells", Outcome.passed, "4 of 4"),), 1.0, 4, 4, facts, None)
+    (suite,) = ElementTree.fromstring(notebooks_junit(NotebooksDone((verdict,), (tmp_path,)))).iter("testsuite")
+    cases = {(case.get("classname"), case.get("name")): case for case in suite.iter("testcase")}
+    assert len(cases) == 1 + 9 + 2 * 2  # the page's, the gate's, and two of each of two slices
+    # Of default, a (1 of 4) and b (2 of 4) lie below 0.75; of money, h (1 of 2) below 1.0.
+    for place in ("evidence_coverage.default", "evidence_coverage.money"):
+        assert cases[place, "rows reach the limit"].find("failure") is not None
+        assert cases[place, "no row waits for a person"].find("failure") is None
+    assert cases["evidence_coverage", "no more errors than allowed"].find("error") is None

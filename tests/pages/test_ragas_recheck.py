@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from control_rows import rule
 from endpoint import Answer, Call, Endpoint, reply, status, verdict
 from judges import CONTRACT, JUDGE, Home
 
 from evalkit import Outcome, open_run
-from evalkit.contract import EvalkitError
+from evalkit.contract import EvalkitError, sha256_file
 from evalkit.contract.judge import Judge
+from evalkit.metrics.refund_answer import refund_answer
 from evalkit.pages import recheck_run
 from evalkit.pages.judge_command import JudgeAsk
 from evalkit.pages.recheck_run import RecheckAsk, RecheckDone, run_recheck
@@ -261,3 +264,105 @@ def test_an_old_record_that_cannot_be_read_stops_the_recheck(bench: Bench) -> No
     done = bench.again()
     assert {check.name: check.ok for check in done.found.checks}["old_records"] is False
     assert done.found.outcome is Outcome.incomplete
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda judge: judge.pop("configuration"), "names no configuration of a judge"),
+        (lambda judge: judge["configuration"].update(model="other"), "does not have the hash that was saved with it"),
+    ],
+)
+def test_s2_17_a_saved_configuration_that_cannot_be_gone_back_to_stops_the_recheck(
+    bench: Bench, change: Callable[[dict[str, Any]], Any], words: str
+) -> None:
+    path = bench.home.folder / "old/manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest["judge"])
+    path.write_text(json.dumps(manifest))
+    done = bench.again()
+    assert (done.found.outcome, bench.home.endpoint.count) == (Outcome.incomplete, 10)
+    assert words in flat(done)
+
+
+def test_s2_17_a_library_that_cannot_be_imported_any_more_stops_the_recheck_and_names_what_was_not_tried(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evalkit.scoring.ragas_bridge import rehearse
+
+    def gone() -> None:
+        msg = "cannot import name 'DiscreteMetric'"
+        raise ImportError(msg)
+
+    monkeypatch.setattr(rehearse, "import_ragas", gone)
+    done = bench.again()
+    found = {check.name: check.ok for check in done.found.checks}
+    assert (found["import"], found["construction"], found["sync_and_async"]) == (False, None, None)
+    assert (done.found.outcome, bench.home.endpoint.count) == (Outcome.incomplete, 10)
+    assert "ImportError: cannot import name 'DiscreteMetric'" in flat(done)
+    assert "not tried, because of import" in flat(done)
+
+
+def test_a_budget_bounds_a_recheck_and_a_finished_one_is_never_written_over(bench: Bench) -> None:
+    done = bench.again(settings=bench.home.settings(concurrency=1), max_calls=3)
+    assert (done.found.outcome, bench.home.endpoint.count) == (Outcome.incomplete, 13)
+    with pytest.raises(EvalkitError, match="is a finished run"):
+        bench.again()
+
+
+def test_rechecks_may_repeat_each_row(bench: Bench) -> None:
+    done = bench.again(repeat=3)
+    assert (done.found.outcome, bench.home.endpoint.count) == (Outcome.passed, 40)
+
+
+# --- the bundled judge, live: the rule behind its cassette answers through the endpoint -------------------------------
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/refund_answer"
+
+
+def rule_says(call: Call) -> Answer:
+    found = rule().answered(call.prompt)
+    return verdict(found.value, reason=found.reason)
+
+
+@pytest.fixture
+def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    with Endpoint(rule_says) as endpoint:
+        home = Home(tmp_path, endpoint)
+        home.write((FIXTURES / "labelled.jsonl").read_text(encoding="utf-8"))
+        home.run("old", judge=refund_answer)
+        bench = Bench.__new__(Bench)
+        bench.home, bench.patch, bench.says, bench.judge = home, monkeypatch, {}, refund_answer
+        yield bench
+
+
+def test_controls_come_first_and_share_the_budget_with_the_set(live: Bench) -> None:
+    asked = live.home.endpoint.count
+    controls = {"controls": FIXTURES / "controls.jsonl"}
+    done = live.again("whole", judge="refund_answer", wants=controls)
+    assert done.found.outcome is Outcome.passed
+    of_controls = live.home.endpoint.count - 2 * asked
+    assert (done.calls, done.found.controls.calls["calls"]) == (asked + of_controls, of_controls)
+    short = live.again("short", judge="refund_answer", wants=controls, max_calls=of_controls + 5)
+    assert short.calls == of_controls + 5
+    assert short.found.outcome is Outcome.incomplete
+
+
+def test_a_judge_that_fails_a_control_is_not_asked_about_the_set(live: Bench) -> None:
+    asked = live.home.endpoint.count
+    done = live.again(judge="refund_answer", wants={"controls": FIXTURES / "controls_next.jsonl"})
+    assert (done.found.outcome, done.new) == (Outcome.quality_failed, None)
+    assert live.home.endpoint.count - asked == done.calls < asked
+    assert "not: unit-percent (negative)" in recheck_screen(done)
+
+
+def test_controls_that_come_out_otherwise_than_when_they_were_frozen_are_named(live: Bench) -> None:
+    frozen = json.loads((FIXTURES / "controls.json").read_text())
+    frozen["controls"][0]["value"] = "fail"
+    (live.home.folder / "controls.json").write_text(json.dumps(frozen))
+    text = (FIXTURES / "certify_policy.toml").read_text()
+    wanted = sha256_file(live.home.folder / "controls.json")
+    policy = live.policy(re.sub(r'controls = "[^"]*"', f'controls = "{wanted}"', text))
+    done = live.again(judge="refund_answer", policy=policy, wants={"controls": FIXTURES / "controls.jsonl"})
+    assert done.found.controls_changed == (frozen["controls"][0]["case_id"],)
+    assert f"otherwise than when they were frozen: {frozen['controls'][0]['case_id']}" in flat(done)

@@ -150,6 +150,8 @@ def test_knife_edges_show_both_numbers_in_full() -> None:
     assert sentence.startswith(f"edge: {value!r} against 0.85")
     assert relation(value, 0.85) == "0.8499999999 < 0.85"
     assert knife_edges([{"rows": [{"case_id": "label", "value": "refused", "minimum": None}]}]) == []
+    told = knife_edges([{"rows": [row] * 13}, {"rows": [row] * 10}])
+    assert (told[0], len(told), told[-1]) == (sentence, 21, "and 3 more rows")
 
 
 def test_baseline_lines_give_counts_the_test_and_what_it_rests_on() -> None:

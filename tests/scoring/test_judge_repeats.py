@@ -56,12 +56,12 @@ def test_s2_18_all_attempts_are_kept_and_a_row_that_flips_is_shown(home: Home) -
     assert done.facts["repeated"] == {"asked": 3, "rows": 3, "unstable": ["r1"], "ties": []}
 
 
-def test_a_tie_is_scored_with_its_first_verdict_and_owned_by_the_judge(home: Home) -> None:
+def test_a_tie_is_scored_with_its_first_verdict_and_says_that_it_is_one(home: Home) -> None:
     home.write(1)
     home.endpoint.script = Scripted(r0=["pass", "fail"])
     done = home.run(repeat=2)
     (record,) = home.records()
-    assert (record["state"], record["value"], record["owner"]) == ("scored", "pass", "judge")
+    assert (record["state"], record["value"], record["detail"]["repeats"]["tie"]) == ("scored", "pass", True)
     assert record["reason"] == "a tie, 1 of 2 repeats say pass, 1 fail; says pass"
     assert done.facts["repeated"]["ties"] == ["r0"]
 

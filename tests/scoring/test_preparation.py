@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from evalkit import open_run, score_all
 from evalkit.cases.read import Case
-from evalkit.contract import Contract, Metric, numeric_metric, sha256_of
+from evalkit.contract import Contract, Metric, numeric_metric, sha256_of, sha256_text
 from evalkit.metrics.medical_judges import patient_safety
 from evalkit.pages.publish import score_to_run
 from evalkit.scoring.judge import replay_records
@@ -131,6 +132,21 @@ def test_s35_hooks_work_beside_other_metrics_in_one_pass(tmp_path: Path):
 
     scored = score_all([raw, metric().prepared(answer=without_mark)], cases)
     assert scored.frame[["raw", "length"]].to_dict("records") == [{"raw": 5.0, "length": 3.0}]
+
+
+def test_s35_what_a_judge_is_shown_is_the_form_that_is_recorded_even_of_a_hook_that_is_never_the_same():
+    tick = itertools.count()
+
+    def numbered(response: str) -> str:
+        return f"{next(tick)} {response}"
+
+    folder = FIXTURES / "medical_safety"
+    cassette = read_cassette(folder / "patient_safety.cassette.jsonl")
+    judge = patient_safety.prepared(response=numbered)
+    for record in replay_records(judge, folder / "release.jsonl", cassette):
+        form = record.lineage["prepared"]["response"]["form"]
+        shown = judge.render({**(record.inputs or {}), "response": form})
+        assert (record.judge or {})["prompt_sha256"] == sha256_text(shown)
 
 
 def shout(response: str) -> str:

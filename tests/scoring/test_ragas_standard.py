@@ -383,6 +383,16 @@ def test_rows_that_ask_the_same_ask_once(home: Home, ragas: ModuleType) -> None:
     assert [record["judge"]["cache"] for record in records[:4]] == ["miss", "hit", "hit", "hit"]
 
 
+def test_asking_anew_asks_each_question_once_more_and_not_more_often(home: Home, ragas: ModuleType) -> None:
+    other = ROW | {"case_id": "other", "retrieved_contexts": ["Refunds are free."]}
+    one = home.settings(concurrency=1)
+    judged(home, "faithfulness", ROW, other, settings=one)
+    assert home.endpoint is not None
+    assert home.endpoint.count == 3  # the answer is taken apart once for both rows
+    judged(home, "faithfulness", ROW, other, settings=one, is_fresh=True, run="fresh")
+    assert home.endpoint.count == 6
+
+
 def test_a_provider_that_fails_half_way_is_an_error_with_every_attempt(home: Home, ragas: ModuleType) -> None:
     script = Script(NLIStatementOutput=[status(503), status(503)])
     (record,) = judged(home, "faithfulness", script=script, settings=home.settings(attempts=2))
@@ -452,3 +462,20 @@ def test_a_cassette_gives_the_same_records_and_asks_nobody(home: Home, ragas: Mo
     states = [record.state for record in replay_records(metric(name), home.cases, read_cassette(cassette))]
     assert states == ["scored", "unrun"]
     assert home.endpoint.count == count
+
+
+def test_a_run_that_was_interrupted_goes_on_without_asking_twice(home: Home, ragas: ModuleType) -> None:
+    rows = [ROW | {"case_id": f"r{n}", "response": f"a {n}", "retrieved_contexts": [f"c {n}"]} for n in range(4)]
+
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    assert home.endpoint is not None
+    with pytest.raises(KeyboardInterrupt):
+        judged(home, "faithfulness", *rows, before_manifest=die)
+    assert home.endpoint.count == 8
+    home.store.unlink()  # what a row has on its record is enough, also where the store is gone
+    home.run("run", metric("faithfulness"), settings=home.settings(embedding_model="embedder"))
+    assert home.endpoint.count == 8
+    assert [record["state"] for record in home.records()] == ["scored"] * 4
+    assert [record["judge"]["cache"] for record in home.records()] == ["miss"] * 4  # this run has paid for them

@@ -33,6 +33,13 @@ def record(**changed: Any) -> Record:
     return Record(**(plain | changed))
 
 
+def test_a_record_is_written_under_a_ruling_as_if_it_had_been_ruled() -> None:
+    every = Record(*(f"{name} of the record" for name in Record._fields))  # type: ignore[arg-type]
+    ruling = Ruling("pass", 0.5, "7", "answer")
+    assert every.to_json_under(ruling) == every.ruled(ruling).to_json()
+    assert list(json.loads(every.to_json_under(ruling))) == FIELDS
+
+
 def unscored(state: str = "invalid", **changed: Any) -> Record:
     return record(**({"state": state, "value": None, "owner": "test-data"} | changed))
 

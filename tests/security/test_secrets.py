@@ -165,7 +165,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
 
 def echo(call: Call) -> Answer:
     """Answer as providers do: some repeat the key that they refuse, one puts all headers into its verdict."""
-    repeated = f"Incorrect API key provided: {KEY}. ({call.headers})"
+    # Where providers' messages are cut, half a key must not be left over.
+    repeated = f"Incorrect API key provided: {KEY}. {'z' * (225 + call.number)} {KEY} ({call.headers})"
     answers = [
         verdict("pass"), status(500, repeated), status(400, repeated), verdict("fail", repeated), status(429, repeated),
         verdict(repeated),
@@ -198,3 +199,4 @@ def test_the_key_of_a_judge_stands_in_no_file_and_no_word(home: Home, script: An
     assert all(call.headers["authorization"] == f"Bearer {KEY}" for call in home.endpoint.calls)
     assert len(written(home.folder)) > 4
     assert places_of(KEY, home.folder, said) == []
+    assert places_of(KEY[:9], home.folder, said) == []

@@ -12,7 +12,7 @@ from evalkit.decisions.analysing.side import MetricSide
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.fitness import last_day
 
-__all__ = ["Recommendation", "recommend"]
+__all__ = ["Recommendation", "Stop", "recommend"]
 
 _SENTENCES = {
     Outcome.passed: "Release, as far as {under} says: {passed} of {gated} gates pass.",
@@ -22,7 +22,9 @@ _SENTENCES = {
 }
 
 
-class _Stop(NamedTuple):
+class Stop(NamedTuple):
+    """What keeps one metric's gate from passing."""
+
     metric: str
     blocker: Blocker
 
@@ -35,7 +37,7 @@ class Recommendation(NamedTuple):
     exit_code: int | None
     """The same, but 0 for policies that only report."""
     sentence: str
-    stops: tuple[_Stop, ...]
+    stops: tuple[Stop, ...]
     """Why it is not *passed*: what blocks, whose it is, what to do."""
     without_policy: tuple[str, ...]
     """Metrics that have no say; empty where no metric has one."""
@@ -73,7 +75,7 @@ def recommend(sides: Sequence[MetricSide]) -> Recommendation:
         outcome=outcome,
         exit_code=int(Outcome.worst([Outcome(result.exit_code) for _, result in gated])),
         sentence=sentence,
-        stops=tuple(_Stop(side.name, blocker) for side, result in gated for blocker in result.blockers),
+        stops=tuple(Stop(side.name, blocker) for side, result in gated for blocker in result.blockers),
         without_policy=silent,
         caveats=caveats,
     )

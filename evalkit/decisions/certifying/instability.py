@@ -10,7 +10,16 @@ from evalkit.contract import example_list
 from evalkit.decisions.binomial import exact_interval
 from evalkit.decisions.certifying.against import CONFIDENCE
 
-__all__ = ["repeated_lines"]
+__all__ = ["repeated_facts", "repeated_lines"]
+
+
+def repeated_facts(repeated: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what a run counted of its repeats, with the share of unstable rows and its exact interval."""
+    if repeated is None:
+        return None
+    n, unstable = repeated["rows"], len(repeated["unstable"])
+    low, high, confidence = exact_interval(unstable, n, CONFIDENCE)
+    return {**repeated, "share": unstable / n, "interval": [low, high], "confidence": confidence}
 
 
 def repeated_lines(repeated: Mapping[str, Any]) -> Iterator[str]:

@@ -21,7 +21,7 @@ def preparation(sides: Sides) -> Difference | None:
     """Compare the hooks, and of this row what they made of it: a hook that left it alone moved nothing here."""
     before, after = sides.old_run.hooks, sides.new_run.hooks
     changed = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
-    moved = [name for name in changed if _received(sides.old, name) != _received(sides.new, name)]
+    moved = [name for name in changed if _is_moved(sides, name)]
     if not moved:
         return None
     is_same_input = sides.old.input_hash == sides.new.input_hash
@@ -33,13 +33,22 @@ def preparation(sides: Sides) -> Difference | None:
     return Difference(KEY, text, Shown(_hooks(sides.old_run, moved), _hooks(sides.new_run, moved)))
 
 
+def _is_moved(sides: Sides, name: str) -> bool:
+    """Tell whether the metric received something else, and a hook had a hand in it on at least one side."""
+    records = (sides.old, sides.new)
+    received = [_received(record, name) for record in records]
+    return received[0] != received[1] and received != [_raw(record, name) for record in records]
+
+
 def _received(record: Record, name: str) -> str | None:
     """Return the hash of what the metric received of one input; ``None`` where a hook failed before that."""
     entry: Mapping[str, Any] = (record.lineage.get(KEY) or {}).get(name) or {}
     if entry.get("received") == "nothing":
         return None
-    if entry.get("received") == "prepared":
-        return str(entry.get("sha256"))
+    return str(entry.get("sha256")) if entry.get("received") == "prepared" else _raw(record, name)
+
+
+def _raw(record: Record, name: str) -> str:
     raw = (record.inputs or {}).get(name)
     return str(raw["sha256"]) if isinstance(raw, Mapping) and not is_kept_in_full(raw) else sha256_of(raw)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
-import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalkit.contract import EvalkitError, sha256_of
+from evalkit.contract import EvalkitError, canonical_json, sha256_of
 from evalkit.contract.judge import Judge
 from evalkit.contract.stepped import SteppedJudge
 from evalkit.scoring.judging.reply import Reply, read_reply
@@ -75,13 +75,17 @@ def _result_shape(judge: Judge) -> Check:
 
 
 def _serialisation(judge: Judge, old: Run) -> Check:
+    declared = judge.declaration()
     try:
-        same = pickle.loads(pickle.dumps(judge)).declaration() == judge.declaration()  # noqa: S301 - made a moment ago
+        same = copy.deepcopy(judge).declaration() == declared == json.loads(canonical_json(declared))
         first = next(iter(old.records()), None)
         kept = first is None or Record.from_json(first.to_json(), where="a record written now") == first
     except Exception as error:  # noqa: BLE001 - whatever a library raises here is the finding
         return Check("serialisation", False, f"judge or record cannot be written and read back: {error}")
-    return Check("serialisation", same and kept, "judge and record are written and read back unchanged")
+    changed = [name for name, is_same in (("the judge", same), ("a record", kept)) if not is_same]
+    if changed:
+        return Check("serialisation", False, f"{' and '.join(changed)} changed on the way to a file and back")
+    return Check("serialisation", True, "judge and record are written and read back unchanged")
 
 
 def _allowed_labels(judge: Judge, old: Run) -> Check:

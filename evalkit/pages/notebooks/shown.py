@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalkit.contract import Outcome
+from evalkit.pages.junit import check_cases
 from evalkit.pages.notebooks.command import NotebooksDone
 from evalkit.pages.notebooks.verdict import Verdict
 from evalkit.pages.plain import plain
@@ -83,7 +84,7 @@ def notebooks_facts(done: NotebooksDone) -> dict[str, Any]:
 
 
 def notebooks_junit(done: NotebooksDone) -> bytes:
-    """Return the checks as JUnit XML: a suite per notebook, a case per check.
+    """Return the checks as JUnit XML: a suite per notebook, a case per check of the page, and per check of its gate.
 
     *Incomplete* becomes an error; *quality failed* and *review required* become failures, and their type says which.
     What a policy only reports is shown as skipped, as it is not in the exit code.
@@ -104,6 +105,14 @@ def notebooks_junit(done: NotebooksDone) -> bytes:
                 kind = Skipped if is_reported else Error if check.outcome is Outcome.incomplete else Failure
                 case.result = [kind(plain(check.sentence), check.outcome.name)]
             suite.add_testcase(case)
+        if verdict.facts and _is_of_a_gate(verdict.facts):
+            for made in check_cases(verdict.facts):
+                suite.add_testcase(made)
         xml.add_testsuite(suite)
     raw: bytes = xml.tostring()  # type: ignore[no-untyped-call] # junitparser ships types for a part only
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + raw + b"\n"
+
+
+def _is_of_a_gate(facts: Mapping[str, Any]) -> bool:
+    """Tell the outcome file of a page that gates rows from one that draws a conclusion of its own."""
+    return isinstance(facts.get("ledger"), dict) and isinstance(facts.get("metric"), dict)

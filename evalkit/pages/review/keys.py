@@ -8,7 +8,9 @@ __all__ = ["OwnKeys"]
 
 
 class OwnKeys(anywidget.AnyWidget):
-    """Shows nothing. Put into a box of class ``ek-review``, it keeps JupyterLab's shortcuts out and names its sliders.
+    """Shows nothing. In a box of class ``ek-review`` or ``evalkit-explorer``, it keeps JupyterLab's shortcuts out.
+
+    It names the sliders there, too.
 
     In command mode JupyterLab reads ``ArrowDown`` in a list, or a digit on a button, as a command to the notebook and
     moves the focus to the next cell. Lumino passes over a key where the focused element itself has this attribute.
@@ -18,7 +20,7 @@ class OwnKeys(anywidget.AnyWidget):
     function render({ el }) {
       el.style.display = "none";
       const claim = () => {
-        const box = el.closest(".ek-review");
+        const box = el.closest(".ek-review, .evalkit-explorer");
         if (!box) return setTimeout(claim, 50);
         box.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
         const name = () => {

@@ -7,7 +7,6 @@ import shutil
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,16 +89,21 @@ def _records_of(folder: Path, number: int) -> Path:
 
 def _resolve(parts: Sequence[CasePart], done: Mapping[int, PartDone], run: Engine) -> Resolved:
     """Find ids that occur twice, in one part or in several: by hash first, then in the lines themselves."""
-    ordered = sorted(found for result in done.values() for found in result.ids)
-    suspects = frozenset(a for a, b in pairwise(ordered) if a == b)
-    if not suspects:
+    # Arrays, because eight bytes a row is what a coordinator of many machines can bear.
+    import numpy as np
+
+    ids = {number: np.asarray(result.ids) for number, result in done.items()}
+    ordered = np.sort(np.concatenate([*ids.values(), np.array([], dtype=np.int64)]))
+    suspects = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(suspects):
         return Resolved({}, [])
-    tasks = [LookTask(part, here) for part in parts if (here := suspects.intersection(done[part.number].ids))]
+    found = {number: np.intersect1d(own, suspects) for number, own in ids.items()}
+    tasks = [LookTask(part, frozenset(found[part.number].tolist())) for part in parts if len(found[part.number])]
     looks: list[Look] = sorted(run(look_again, tasks), key=lambda look: look.number)
     groups: dict[str, dict[str, list[int]]] = {}
     for look in looks:
-        for folded, ids in look.groups.items():
-            for case_id, lines in ids.items():
+        for folded, alike in look.groups.items():
+            for case_id, lines in alike.items():
                 groups.setdefault(folded, {}).setdefault(case_id, []).extend(lines)
     return resolve_groups(groups)
 

@@ -50,10 +50,6 @@ class ProviderFault(Exception):  # noqa: N818 - the provider's, not ours
         self.status = status
         self.retry_after = retry_after
 
-    def saying(self, message: str) -> ProviderFault:
-        """Return the same fault in other words."""
-        return ProviderFault(message, kind=self.kind, status=self.status, retry_after=self.retry_after)
-
     @property
     def may_pass(self) -> bool:
         """Whether the same call may succeed a moment later."""

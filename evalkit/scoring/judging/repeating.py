@@ -119,7 +119,7 @@ def _chosen(found: Vote, ends: list[Record]) -> Record:
         return failed._replace(reason=f"{spread}: no verdict has a majority; {failed.reason}")
     chosen = ends[found.chosen]
     if found.is_tie:
-        return chosen._replace(reason=f"a tie, {spread}; {chosen.reason}", owner="judge")
+        return chosen._replace(reason=f"a tie, {spread}; {chosen.reason}")
     return chosen._replace(reason=f"{spread}; {chosen.reason}") if None in found.values or found.is_unstable else chosen
 
 

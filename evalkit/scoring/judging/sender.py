@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
@@ -61,11 +61,10 @@ class OpenAISender:
         Some providers repeat the key that they refuse, or the whole request: the key is taken out before anybody sees
         it, and so before anything is written.
         """
-        try:
-            reply = await self._sent(request)
-        except ProviderFault as fault:
-            raise fault.saying(self._without_key(fault.message)) from None
-        texts = {name: self._without_key(text) for name, text in reply._asdict().items() if isinstance(text, str)}
+        reply = await self._sent(request)
+        texts: dict[str, Any] = {
+            name: self._without_key(text) for name, text in reply._asdict().items() if isinstance(text, str)
+        }
         return reply._replace(**texts)
 
     def _without_key(self, text: str) -> str:
@@ -83,7 +82,8 @@ class OpenAISender:
             msg = f"no answer within {self._seconds:g} s"
             raise ProviderFault(msg, kind="timeout") from None
         except self._openai.APIStatusError as error:
-            raise status_fault(error.status_code, error.body, error.response.headers) from None
+            fault = status_fault(error.status_code, error.body, error.response.headers, hide=self._without_key)
+            raise fault from None
         except self._openai.APIConnectionError as error:
             msg = f"the connection failed ({_cause(error)})"
             raise ProviderFault(msg, kind="connection") from None
@@ -108,10 +108,12 @@ def _cause(error: BaseException) -> str:
     return type(error.__cause__ or error).__name__
 
 
-def status_fault(status: int, body: object, headers: Mapping[str, str]) -> ProviderFault:
+def status_fault(
+    status: int, body: object, headers: Mapping[str, str], *, hide: Callable[[str], str] = str
+) -> ProviderFault:
     """Name what an HTTP status other than 200 means for this call and for the run."""
     details: Mapping[str, Any] = body if isinstance(body, dict) else {}
-    said = str(details.get("message") or body or "")[:_MOST]
+    said = hide(str(details.get("message") or body or ""))[:_MOST]
     message = said.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair could not be kept
     kind = _kind_of(status, str(details.get("code") or ""))
     return ProviderFault(f"HTTP {status}: {message}", kind=kind, status=status, retry_after=_retry_after(headers))

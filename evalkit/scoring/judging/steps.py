@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from evalkit.contract import EvalkitError, sha256_of, sha256_text
@@ -13,10 +14,14 @@ from evalkit.scoring.judging.kept import Kept
 from evalkit.scoring.judging.reply import Reading
 from evalkit.scoring.judging.request import JudgeSettings, Request, RequestMaker, frame_of
 
-__all__ = ["Ask", "Failed", "NotRecorded", "Played", "Step", "StepMaker"]
+__all__ = ["RESPONSE_MODEL", "Ask", "Failed", "NotRecorded", "Played", "Step", "StepMaker"]
 
 Ask = Callable[[Request], Awaitable[Kept]]
 """Answers one question, from what is kept or by a call; raises `NotRecorded`, `Failed` or `OverBudget`."""
+
+
+RESPONSE_MODEL: ContextVar[Any] = ContextVar("response_model", default=None)
+"""The class of the reply to the question that is being asked, for a sender that makes its own request of it."""
 
 
 class NotRecorded(Exception):  # noqa: N818 - not an error: the question is still to be asked

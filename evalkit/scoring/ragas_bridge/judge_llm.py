@@ -13,7 +13,8 @@ from evalkit.contract.judge import Judge
 from evalkit.scoring.judging.attempt import ProviderFault
 from evalkit.scoring.judging.reply import Reply, reply_of
 from evalkit.scoring.judging.request import JudgeSettings, Request
-from evalkit.scoring.judging.sender import status_fault
+from evalkit.scoring.judging.sender import Sender, status_fault
+from evalkit.scoring.judging.steps import RESPONSE_MODEL
 from evalkit.scoring.ragas_bridge.guard import import_ragas, keep_ragas_quiet
 from evalkit.scoring.ragas_bridge.judge_request import CLASSES, MODES
 
@@ -63,24 +64,38 @@ def settings_of(llm: Any, judge: Judge, **given: Any) -> JudgeSettings:
 
 
 class RagasSender:
-    """Sends through a ragas metric and llm: slower than the native client, with the same states."""
+    """Sends through a ragas metric and llm: slower than the native client, with the same states.
 
-    def __init__(self, llm: Any, judge: Judge, settings: JudgeSettings) -> None:
+    Parameters
+    ----------
+    llm : object of ``ragas.llms.llm_factory``
+    judge : Judge
+        Its question is asked by ragas' own metric; a question of one that asks several, by the llm itself.
+    settings : JudgeSettings
+        As `settings_of` read them.
+    embeddings : Sender, optional
+        Where vectors come from, for a judge that compares texts: an llm has none.
+    """
+
+    def __init__(self, llm: Any, judge: Judge, settings: JudgeSettings, embeddings: Sender | None = None) -> None:
         keep_ragas_quiet()
         # The rendered prompt is one argument, so that ragas hands it on as it is.
         made = getattr(import_ragas(), CLASSES[judge.kind])
         self._metric = made(name=judge.name, prompt="{prompt}", allowed_values=judge.allowed_values)
         self._llm = llm
         self._seconds = settings.timeout
+        self._embeddings = embeddings
         llm.client.on("completion:response", _keep_raw)
 
     async def send(self, request: Request) -> Reply:
         """Return the provider's own completion where it has the shape of one, else what instructor read in it."""
+        if "input" in request.body and self._embeddings is not None:
+            return await self._embeddings.send(request)
         raw: list[Any] = []
         token = _RAW.set(raw)
         try:
             async with asyncio.timeout(self._seconds):
-                result = await self._metric.ascore(llm=self._llm, prompt=request.body["messages"][-1]["content"])
+                read = await self._read(request.body["messages"][-1]["content"])
         except TimeoutError:
             msg = f"no answer within {self._seconds:g} s"
             raise ProviderFault(msg, kind="timeout") from None
@@ -90,12 +105,20 @@ class RagasSender:
             raise _fault_of(error) from None
         finally:
             _RAW.reset(token)
-        # Unwrapped at once: the result is neither comparable nor plain.
-        read = json.dumps({"reason": result.reason, "value": result.value})
         return _reply_of(raw) or Reply(1, read, None, None, self._llm.model, None)
 
+    async def _read(self, prompt: str) -> str:
+        """Ask, and return what instructor read, as JSON."""
+        if (model := RESPONSE_MODEL.get()) is not None:
+            return str((await self._llm.agenerate(prompt, model)).model_dump_json())
+        # Unwrapped at once: the result is neither comparable nor plain.
+        result = await self._metric.ascore(llm=self._llm, prompt=prompt)
+        return json.dumps({"reason": result.reason, "value": result.value})
+
     async def close(self) -> None:
-        """Leave the client to whoever made it."""
+        """Leave the client to whoever made it; close what was made for vectors."""
+        if self._embeddings is not None:
+            await self._embeddings.close()
         self._llm.client.off("completion:response", _keep_raw)
 
 

@@ -18,7 +18,7 @@ from evalkit.scoring.judging.asking import OverBudget
 from evalkit.scoring.judging.kept import Kept
 from evalkit.scoring.judging.reply import Reading, Reply, read_object
 from evalkit.scoring.judging.request import Request
-from evalkit.scoring.judging.steps import Ask, Failed, NotRecorded, Played, Step, StepMaker
+from evalkit.scoring.judging.steps import RESPONSE_MODEL, Ask, Failed, NotRecorded, Played, Step, StepMaker
 from evalkit.scoring.ragas_bridge.brought_judge import scorer_of_original
 from evalkit.scoring.ragas_bridge.guard import import_ragas
 from evalkit.scoring.ragas_bridge.standard import STANDARD, Standard
@@ -144,6 +144,7 @@ class _Row:
         self.standard: Standard = STANDARD.get(judge.target, STANDARD[""])
         self._maker, self._ask = maker, ask
         self._replies: dict[str, Kept] = {}
+        self._models: dict[str, Any] = {}
         self.reading: Reading | None = None
         self.end: NotRecorded | Failed | OverBudget | None = None
         self.fatal: EvalkitError | None = None
@@ -164,6 +165,7 @@ class _Row:
         """Return the reply to one question."""
         kept = self._replies.get(request.key)
         if kept is None:
+            RESPONSE_MODEL.set(self._models.get(request.key))
             try:
                 kept = self._replies[request.key] = await self._ask(request)
             except (NotRecorded, Failed, OverBudget) as end:
@@ -185,10 +187,12 @@ class _Row:
 
     def question(self, prompt: str, model: Any) -> Request:
         """Return the request for a prompt; a prompt that was asked before is asked once more, under another key."""
-        schema = model.model_json_schema()
+        schema = _schema_of(model)
         mark = f"{schema.get('title')} {prompt}"
         self._counts[mark] += 1
-        return self._maker.question(str(prompt), schema, nth=self._counts[mark])
+        request = self._maker.question(str(prompt), schema, nth=self._counts[mark])
+        self._models[request.key] = model
+        return request
 
     def answered(self, request: Request, kept: Kept, model: Any) -> Any:
         """Read one reply strictly, and ask the metric's own checks whether it can be counted on."""
@@ -224,6 +228,13 @@ class _Row:
         if isinstance(vector, Reading):
             self._halt(vector)
         return vector
+
+
+@functools.lru_cache(maxsize=64)
+def _schema_of(model: Any) -> dict[str, Any]:
+    """Return a response model's JSON schema, which takes longer to make than all else that a question needs."""
+    schema: dict[str, Any] = model.model_json_schema()
+    return schema
 
 
 def _parsed(found: dict[str, Any], model: Any) -> Any:

@@ -10,7 +10,7 @@ from endpoint import Endpoint, verdict
 from judges import JUDGE, Home
 
 from evalkit import Outcome, gate
-from evalkit.decisions.certifying.instability import repeated_lines
+from evalkit.decisions.certifying.instability import repeated_facts, repeated_lines
 
 POLICY = """schema = 1
 name = "p"
@@ -27,6 +27,10 @@ def test_a_share_comes_with_its_interval_and_its_rows() -> None:
     first, second = repeated_lines({"asked": 3, "rows": 10, "unstable": ["a"], "ties": ["b"]})
     # Clopper-Pearson of 1 of 10: 0.25 % to 44.5 %, shown outwards.
     assert first == "asked 3 times each; unstable: 1 of 10 rows (exact 95 % interval 0-45 %): a"
+    facts = repeated_facts({"asked": 3, "rows": 10, "unstable": ["a"], "ties": []})
+    assert facts is not None
+    assert (facts["share"], facts["interval"]) == (0.1, pytest.approx([0.00253, 0.44502], abs=1e-5))
+    assert repeated_facts(None) is None
     assert second == "ties, which a person decides: 1 of 10 rows: b"
 
 

@@ -45,7 +45,7 @@ SLOW = """
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     scratch = str(tmp_path_factory.mktemp("dask"))
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=scratch
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", local_directory=scratch
     ) as started:
         yield started
 
@@ -193,7 +193,7 @@ def test_where_no_scheduler_answers_it_is_said(address: str, text: str, monkeypa
 def test_a_scheduler_without_workers_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dask_cluster, "_SECONDS", 1)
     with (
-        LocalCluster(n_workers=0, processes=True, dashboard_address=None) as empty,
+        LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as empty,
         pytest.raises(EvalkitError, match="has no workers"),
         dask_engine(empty.scheduler_address),
     ):
