@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import orjson
@@ -17,7 +17,7 @@ from evalkit.scoring.places import Places
 from evalkit.scoring.records import Diagnosis, Record, Ruling, is_knife_edge
 from evalkit.scoring.spilled import SpilledTexts, spilled_records
 
-__all__ = ["Collector", "Judgement", "NoSink", "Part", "RecordSink", "Rule", "Streamed", "part_of"]
+__all__ = ["Collector", "Judgement", "MemorySink", "NoSink", "Part", "RecordSink", "Rule", "Streamed", "part_of"]
 
 Rule = Callable[[Record], Ruling]
 Diagnose = Callable[[Record], Diagnosis]
@@ -51,6 +51,25 @@ class NoSink:
 
     def restart(self) -> None:
         """Nothing was kept."""
+
+
+class MemorySink:
+    """Keeps the records in memory, as they would be read back from a run folder."""
+
+    def __init__(self) -> None:
+        self._raw: list[bytes] = []
+
+    def write(self, raw: bytes) -> None:
+        """Keep the next records."""
+        self._raw.append(raw)
+
+    def restart(self) -> None:
+        """Forget them."""
+        self._raw.clear()
+
+    def records(self) -> Iterator[Record]:
+        """Return what was kept, in order."""
+        return (Record._make(orjson.loads(line).values()) for raw in self._raw for line in raw.splitlines())
 
 
 class Streamed(NamedTuple):

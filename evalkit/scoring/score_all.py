@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from evalkit.cases.identity import Resolved, resolve_ids
 from evalkit.cases.lines import Line, lines_of, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING, BadLine, Case, LineReader
@@ -18,7 +16,7 @@ from evalkit.contract import EvalkitError, Metric
 from evalkit.contract.lint import lint_name
 from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.load import as_metric
-from evalkit.scoring.parts import Collector, NoSink, RecordSink, Streamed, part_of
+from evalkit.scoring.parts import Collector, MemorySink, NoSink, RecordSink, Streamed, part_of
 from evalkit.scoring.passed_on import PassedOn
 from evalkit.scoring.records import Record
 from evalkit.scoring.score import RowScorer
@@ -149,7 +147,7 @@ def score_all(
     [{'evidence_coverage_state': 'invalid', 'polite': 'pass'}]
     """
     found = [as_metric(metric) for metric in metrics]
-    kept = [_Kept() for _ in found]
+    kept = [MemorySink() for _ in found]
     asked = _asked(found, Path(cases), folder, ask, feeds) if ask else {}
     streamed = stream_all(found, Path(cases), kept, feeds=feeds, verdicts=verdicts, asked=asked)
     return ScoredAll(found, streamed, [tuple(sink.records()) for sink in kept])
@@ -166,22 +164,6 @@ def _asked(
 
     check_names(metrics)
     return ask_judges(metrics, cases, folder, ask, _shared(feeds or {}, metrics))
-
-
-class _Kept:
-    """Keeps the records in memory, as they would be read back from a run folder."""
-
-    def __init__(self) -> None:
-        self._raw: list[bytes] = []
-
-    def write(self, raw: bytes) -> None:
-        self._raw.append(raw)
-
-    def restart(self) -> None:
-        self._raw.clear()
-
-    def records(self) -> Iterable[Record]:
-        return (Record(**orjson.loads(line)) for raw in self._raw for line in raw.splitlines())
 
 
 def check_names(metrics: Sequence[Metric]) -> None:

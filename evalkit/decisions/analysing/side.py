@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
-
-import orjson
 
 from evalkit.contract import Metric
 from evalkit.decisions.gate import GateOptions, GateResult, gate
 from evalkit.decisions.policy import PolicyFile
 from evalkit.scoring.ledger import Ledger
+from evalkit.scoring.parts import MemorySink
 from evalkit.scoring.records import Record
 from evalkit.scoring.run import Run
 
@@ -40,20 +38,6 @@ class MetricSide(NamedTuple):
         return {record.case_id: record for record in self.records if record.case_id is not None}
 
 
-class _Kept:
-    def __init__(self) -> None:
-        self._raw: list[bytes] = []
-
-    def write(self, raw: bytes) -> None:
-        self._raw.append(raw)
-
-    def restart(self) -> None:
-        self._raw.clear()
-
-    def records(self) -> Iterator[Record]:
-        return (Record._make(orjson.loads(line).values()) for raw in self._raw for line in raw.splitlines())
-
-
 def side_of(metric: Metric, run: Run, policy: PolicyFile | None, as_of: date) -> MetricSide:
     """Read a run; with a policy, through the same gate that `evalkit gate` asks."""
     if policy is None:
@@ -63,7 +47,7 @@ def side_of(metric: Metric, run: Run, policy: PolicyFile | None, as_of: date) ->
             ledger.lines += 1
             ledger.add(record)
         return MetricSide(metric, run, records, ledger, None)
-    kept = _Kept()
+    kept = MemorySink()
     result = gate(metric, Path(run.folder), policy.path, options=GateOptions(as_of=as_of), sink=kept)
     return MetricSide(metric, run, tuple(kept.records()), result.ledger, result)
 

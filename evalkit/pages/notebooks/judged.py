@@ -21,6 +21,7 @@ from evalkit.pages.row_view import reading_order, row_text, rows_frame
 from evalkit.pages.screen import gate_screen
 from evalkit.scoring.ledger import denominator_of
 from evalkit.scoring.load import load_metric
+from evalkit.scoring.parts import MemorySink
 from evalkit.scoring.records import Record
 
 if TYPE_CHECKING:
@@ -87,19 +88,6 @@ class Judged(NamedTuple):
         return gate_screen(facts)
 
 
-class _Kept:
-    """Takes the records of a gate and keeps them in memory: a page is for looking at them."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
-    def write(self, raw: bytes) -> None:
-        self.records += [Record.from_json(line, where="the rows just judged") for line in raw.splitlines()]
-
-    def restart(self) -> None:
-        self.records.clear()
-
-
 def open_metric(spec: str) -> Metric:
     """Load a metric as ``evalkit gate`` does; a relative path in it starts where those of a notebook do."""
     place, separator, name = spec.rpartition(":")
@@ -117,10 +105,10 @@ def judge(metric: Metric, cases: Path | str, policy: Path | str, as_of: str = ""
     as_of : str
         The day on which dates are judged; today where it is empty.
     """
-    kept = _Kept()
+    kept = MemorySink()
     options = GateOptions(as_of=date.fromisoformat(as_of) if as_of else None)
     result = gate(metric, locate(cases), locate(policy), options=options, sink=kept)
-    return Judged(result, tuple(kept.records))
+    return Judged(result, tuple(kept.records()))
 
 
 def contract_markdown(metric: Metric) -> Markdown:
