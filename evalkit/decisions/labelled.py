@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -85,7 +85,7 @@ def judge_labels(policy: Policy, streamed: Streamed, side: LabelSide) -> Compare
         for name in slices
         for found in compare_rows(name, streamed.decided.values(), settled, policy.slices[name], side.metric)
     ]
-    compared, spent = _opened(compared, policy, side)
+    compared, spent = _opened(compared, policy, side, _torn(streamed.decided.values()))
     blockers = [
         blocker
         for found in compared
@@ -142,7 +142,18 @@ def _accepted(found: Labelled, policy: Policy, as_of: date) -> Labelled:
 # --- held-out rows --------------------------------------------------------------------------------------------------
 
 
-def _opened(compared: list[Labelled], policy: Policy, side: LabelSide) -> tuple[list[Labelled], list[Blocker]]:
+def _torn(records: Iterable[Record]) -> list[str]:
+    """Return the families that stand in several partitions: what was tuned on comes back in the held-out rows."""
+    places: dict[str, set[str]] = {}
+    for record in records:
+        if record.family is not None and record.partition is not None:
+            places.setdefault(record.family, set()).add(record.partition)
+    return [family for family, partitions in places.items() if len(partitions) > 1]
+
+
+def _opened(
+    compared: list[Labelled], policy: Policy, side: LabelSide, torn: list[str]
+) -> tuple[list[Labelled], list[Blocker]]:
     """Open the held-out rows, where nothing stands against it; else return them closed."""
     if not any(found.partition for found in compared):
         return compared, []
@@ -151,7 +162,10 @@ def _opened(compared: list[Labelled], policy: Policy, side: LabelSide) -> tuple[
         return compared, [_held_out("the cases are split, and no row of these slices is held out")]
     is_ready = not any(found.unlabelled or found.conflicts or found.unknown for found in held_out)
     refused: list[Blocker] = []
-    if side.is_sound and is_ready:
+    if torn:
+        sentence = f"{len(torn)} families stand in several partitions: {example_list(torn)}"
+        refused = [_held_out(sentence, "give near-copies one partition: evalkit partition")]
+    elif side.is_sound and is_ready:
         try:
             open_held_out(side.ledger, held_out, policy, side.judged, side.as_of)
         except EvalkitError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.decisions.certifying.against import CONFIDENCE
 
-__all__ = ["label_screen", "labelled_lines"]
+__all__ = ["LabelRow", "LabelTable", "label_screen", "label_table", "labelled_lines"]
 
 _MOST = 5
 _WIDTH = 30
@@ -154,6 +154,61 @@ def _beside(others: Sequence[Found]) -> Iterator[str]:
         yield f"{partition or 'without a partition'}, which decides nothing: {', '.join(parts)}"
 
 
+# --- a page ---------------------------------------------------------------------------------------------------------
+
+
+class LabelRow(NamedTuple):
+    """One slice of one partition, as a row of a table."""
+
+    slice: str
+    partition: str
+    decides: bool
+    counts: list[int]
+    """Eligible, completed, errored, reviewed."""
+    mistakes: list[str]
+    """Bad rows that pass, good rows that fail: rate, interval, cases."""
+    notes: list[str]
+    """What else must be known of these rows."""
+
+
+class LabelTable(NamedTuple):
+    """What a page shows of decisions beside people's labels."""
+
+    origins: list[str]
+    heads: list[str]
+    rows: list[LabelRow]
+    """Those that decide first."""
+    total: list[str]
+
+
+def label_table(facts: Mapping[str, Any]) -> LabelTable | None:
+    """Return the same as a table; ``None`` where no labels were asked for."""
+    found = facts.get("labelled") or ()
+    if not found:
+        return None
+    ordered = sorted(found, key=lambda one: not one["counts"])  # stable: slices stay in the policy's order
+    heads = [*_COUNTS, *(mistake[3] for mistake in _MISTAKES)]
+    return LabelTable(list(_origins(found)), heads, [_label_row(one) for one in ordered], list(_total(facts)))
+
+
+def _label_row(one: Found) -> LabelRow:
+    left = [f"{one[key]} {key}" for key in ("invalid", "unrun") if one[key]]
+    mistakes = [_rate(mistake, one) for mistake in _MISTAKES]
+    return LabelRow(
+        one["slice"],
+        one["partition"] or "",
+        one["counts"],
+        list(_counts(one).values()),
+        mistakes,
+        [*left, *_notes(one)],
+    )
+
+
+def _notes(one: Found) -> list[str]:
+    weighted = [f"weighted to production: {_weighted(one)}"] if _weighted(one) else []
+    return [*weighted, *(f"{words}: {_named(one[key])}" for key, words in _OPEN.items() if one[key])]
+
+
 # --- a list ---------------------------------------------------------------------------------------------------------
 
 
@@ -162,6 +217,4 @@ def _sentence(one: Found) -> str:
     aside = "" if one["counts"] else " (decides nothing)"
     counts = ", ".join(f"{count} {name}" for name, count in _counts(one).items())
     mistakes = [f"{mistake[3]}: {_rate(mistake, one)}" for mistake in _MISTAKES]
-    weighted = [f"weighted to production: {_weighted(one)}"] if _weighted(one) else []
-    still = [f"{words}: {_named(one[key])}" for key, words in _OPEN.items() if one[key]]
-    return f"{one['slice']}{where}{aside}: {'; '.join([counts, *mistakes, *weighted, *still])}"
+    return f"{one['slice']}{where}{aside}: {'; '.join([counts, *mistakes, *_notes(one)])}"

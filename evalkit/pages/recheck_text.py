@@ -22,6 +22,14 @@ _DIRECTION = {
     "mended": "people say {label}: mended",
     "open": "no label says which is right",
 }
+_WHY = {
+    "rehearsal": "something that has to hold does not",
+    "dataset": "this is not the set as it was frozen",
+    "controls": "the judge does not tell its controls apart",
+    "lost": "rows have no verdict any more",
+    "broken": "verdicts that were right are wrong now",
+    "moved": "verdicts moved, and no label says which is right",
+}
 
 
 def recheck_screen(done: RecheckDone) -> str:
@@ -123,6 +131,8 @@ def _blockers(done: RecheckDone) -> Iterator[str]:
             f"[{number}] {blocker.outcome.name}, owner {blocker.owner}: {blocker.sentence}", hang="    "
         )
         yield from _wrapped(f"    do: {blocker.do}", hang="        ")
+    if blockers:
+        yield ""
     words = outcome.name.replace("_", " ").upper()
     yield from _wrapped(f"{words} (exit code {int(outcome)}): {_why(outcome, blockers, done)}")
 
@@ -135,7 +145,7 @@ def _why(outcome: Outcome, blockers: Sequence[Any], done: RecheckDone) -> str:
         return f"{same}, {mended} were mended" if mended else same
     if compared is None and not done.found.is_ready:
         return "nothing was asked"
-    return "; ".join(dict.fromkeys(blocker.kind for blocker in blockers))
+    return "; ".join(dict.fromkeys(_WHY[blocker.kind] for blocker in blockers))
 
 
 def _wrapped(text: str, hang: str = "  ") -> list[str]:

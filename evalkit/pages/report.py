@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from evalkit.decisions.policy import Policy
 from evalkit.decisions.resolution import Resolution, Step, resolution_of
-from evalkit.pages.certify_text import labelled_lines
+from evalkit.pages.certify_text import label_table
 from evalkit.pages.plain import plain, shown
 from evalkit.pages.report_rows import report_row
 from evalkit.pages.selection import Selection, select_rows
@@ -107,7 +107,7 @@ def render_report(run: Run, facts: Mapping[str, Any] | None, counted: Counted) -
         notes=policy_notes(facts) if facts else [],
         warnings=facts["warnings"] if facts else manifest.get("findings", []),
         baseline=baseline_lines(facts["baseline"]) if facts and facts["baseline"] else [],
-        labelled=labelled_lines(facts) if facts else [],
+        labelled=label_table(facts) if facts else None,
         days_left=_days_left(facts),
         slices=[_slice_view(name, values, manifest) for name, values in sorted(counted.ledger.values.items())],
         rows=[report_row(record) for record in selection.rows],

@@ -9,7 +9,7 @@ from labelled_rows import WORD, label, record
 from evalkit.cases.settle import settle
 from evalkit.decisions.certifying.against import compare_rows, total_of
 from evalkit.decisions.policy import SliceLimits
-from evalkit.pages.certify_text import label_screen, labelled_lines
+from evalkit.pages.certify_text import label_screen, label_table, labelled_lines
 from evalkit.scoring.records import Record
 
 LIMITS = SliceLimits(require=("pass",), max_false_passes=0)
@@ -100,3 +100,19 @@ def test_oversampled_strata_are_marked() -> None:
     assert "weighted to production, s: 10 % of bad rows pass (oversampled: refusals; no interval)" in list(
         label_screen(facts)
     )
+
+
+def test_on_a_page_the_rows_that_decide_come_first_with_what_must_be_known_of_them() -> None:
+    facts = facts_of(GOOD, BAD, FALSE_PASS)
+    one = facts["labelled"][0]
+    aside = one | {"slice": "aside", "partition": "development", "counts": False}
+    facts["labelled"] = [aside, one | {"conflicts": ["x"]}]
+    table = label_table(facts)
+    assert table is not None
+    assert [(row.slice, row.decides) for row in table.rows] == [(one["slice"], True), ("aside", False)]
+    assert table.heads[-2:] == ["bad rows that pass", "good rows that fail"]
+    # one bad row passes of two; the one good row passes
+    assert table.rows[0].mistakes[0].startswith("1 of 2 (")
+    assert table.rows[0].mistakes[1].startswith("0 of 1 (")
+    assert table.rows[0].notes == ["reviewers disagree: 1 (x)"]
+    assert label_table({}) is None

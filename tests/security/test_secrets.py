@@ -87,6 +87,7 @@ def rows() -> list[Any]:
         {"case_id": "twice"}, {"case_id": "twice"}, {"case_id": f"twice {SECRET}"}, {"case_id": f"twice {SECRET}"},
         {"case_id": "partition", "partition": SECRET}, {"case_id": "version", "contract_version": SECRET},
         {"case_id": "unfit", "unfit": {"reason": SECRET, "owner": "adapter"}}, {"case_id": 5, "slice": SECRET},
+        {"case_id": f"unblocked {SECRET}", "blocking": "yes", "slice": f"a {SECRET}"},
     ]  # fmt: skip
     return [whole | change for change in changes]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -10,6 +11,7 @@ from evalkit.contract.judge import Judge
 from evalkit.decisions.certifying.against import reading_of
 from evalkit.decisions.explaining.differences import first_divergence
 from evalkit.decisions.explaining.divergence import owner_of
+from evalkit.decisions.explaining.kept import Difference
 from evalkit.decisions.explaining.run_facts import RunFacts
 from evalkit.decisions.explaining.sides import Sides
 from evalkit.decisions.policy import Policy, SliceLimits
@@ -106,7 +108,7 @@ class _Reader:
         if old == new:
             return None
         found = first_divergence(Sides(was, now, self._old, self._new))
-        word, sentence = str(found.first), found.difference.text if found.difference else ""
+        word, sentence = str(found.first), _told(found.difference) if found.difference else ""
         if word in ("none", "state") and (drift := _other_model(was, now)):
             word, sentence = "judge_model", drift
         said = self._said(now)
@@ -134,6 +136,18 @@ class _Reader:
         if case is None or case.label is None:
             return None
         return str(case.label) if self._policy is None else reading_of(case.label, self._limits(record), self._judge)
+
+
+def _told(difference: Difference) -> str:
+    """Return what differs, with both values where they are short enough to be read in one line."""
+    old, new = (_MARKS.sub("", text) for text in difference.shown)
+    is_short = bool(old) and bool(new) and max(len(old), len(new)) <= _SHORT
+    return f"{difference.text} ({old} -> {new})" if is_short else difference.text
+
+
+_SHORT = 40
+_MARKS = re.compile(r"\[-|-\]|\{\+|\+\}")
+"""What marks the differing part of a longer text; of two short values both are read whole."""
 
 
 def _word(record: Record) -> str:

@@ -245,3 +245,14 @@ def test_another_ledger_may_be_named(split: Callable[..., Room]) -> None:
     room.gate(ledger=room.folder / "mine.jsonl")
     assert len(read_looks(room.folder / "mine.jsonl")) == 1
     assert not (room.folder / "holdout.jsonl").exists()
+
+
+def test_s2_10_a_family_in_two_partitions_keeps_the_held_out_rows_closed(split: Callable[..., Room]) -> None:
+    room = split(d=("pass", "pass", "development"), h=("pass", "fail", "held_out"))
+    path = room.folder / "cases.jsonl"
+    cases = [json.loads(line) | {"family": "boots"} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    result = room.gate()
+    assert (result.outcome, list(kinds(result))) == (Outcome.incomplete, ["held_out"])
+    assert result.blockers[0].sentence == "1 families stand in several partitions: boots"
+    assert not (room.folder / "holdout.jsonl").exists()
