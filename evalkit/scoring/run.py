@@ -73,12 +73,13 @@ def write_whole(path: Path, content: bytes | str | Iterable[bytes]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(path)
-    except OSError as error:
-        msg = f"cannot be written ({error.strerror or error}); nothing that was there before has changed"
-        raise EvalkitError(msg, where=str(path), do="free space or choose another folder, then run again") from error
-    finally:  # gone already where all went well; a Ctrl-C must not leave it lying about either
+    except BaseException as error:  # a Ctrl-C must not leave the part lying about either
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        msg = f"cannot be written ({error.strerror or error}); nothing that was there before has changed"
+        raise EvalkitError(msg, where=str(path), do="free space or choose another folder, then run again") from error
 
 
 def _pieces(content: bytes | str | Iterable[bytes]) -> Iterable[bytes]:
