@@ -8,6 +8,25 @@ from typing import Annotated
 import typer
 
 from evalkit.cli.app import BREAK, app, complain, finish, parse_feeds, say, write_json
+from evalkit.cli.judge_options import (
+    Attempts,
+    Concurrency,
+    Feed,
+    Fresh,
+    JudgeName,
+    Llm,
+    MaxCalls,
+    MaxSeconds,
+    Mode,
+    Model,
+    NoPreflight,
+    Replay,
+    Set,
+    Store,
+    Timeout,
+    Unset,
+    settings_of,
+)
 
 __all__ = ["controls", "mutate"]
 
@@ -28,9 +47,7 @@ def mutate(
     rows: Annotated[Path | None, typer.Option(metavar="FILE", help="The rows that the policy decides.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Show every case to every mutant.")] = False,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="A mutant's time for one case.")] = 2.0,
-    feed: Annotated[
-        list[str] | None, typer.Option("--input", metavar="PARAM=KEY", help="Feed from another key.")
-    ] = None,
+    feed: Feed = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="The matrix ('-': standard output).")] = None,
 ) -> None:
     """Plant faults in a metric's source: 0 all killed, 1 survivors, 2 it fails its own cases."""
@@ -59,9 +76,9 @@ def mutate(
 
 @app.command(rich_help_panel=BREAK)
 def controls(
-    judge: Annotated[str, typer.Argument(metavar="JUDGE", help="Named like a METRIC.")],
+    judge: JudgeName,
     controls: Annotated[Path, typer.Argument(metavar="CONTROLS", help="A .jsonl file: cases with role and expected.")],
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="A cassette to read; nothing is sent.")] = None,
+    replay: Replay = None,
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Try faulty prompts too: each sentence taken out in turn.")
     ] = False,
@@ -71,21 +88,19 @@ def controls(
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the run of the controls there.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Its prices and its cost limit hold.")] = None,
     budget: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Money, faulty prompts included.")] = None,
-    max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Calls, the preflight included.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(metavar="N", min=0, help="No new call after this.")] = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", help="Calls under way at a time.")] = 8,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of EVALKIT_JUDGE_MODEL.")] = None,
-    mode: Annotated[
-        str, typer.Option(metavar="json_object|json_schema|tools", help="How the reply's shape is asked for.")
-    ] = "json_object",
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter to send.")] = None,
-    unset: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A parameter to leave out.")] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For one attempt.")] = 60.0,
-    attempts: Annotated[int, typer.Option(metavar="N", help="Where the provider fails; never for a verdict.")] = 3,
-    llm: Annotated[str | None, typer.Option(metavar="FILE.py:OBJECT", help="A ragas llm of another provider.")] = None,
-    store: Annotated[Path | None, typer.Option(metavar="FILE", help="Where verdicts are kept.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ask anew, whatever is kept.")] = False,
-    no_preflight: Annotated[bool, typer.Option("--no-preflight", help="Go without the check of the endpoint.")] = False,
+    max_calls: MaxCalls = None,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = 8,
+    model: Model = None,
+    mode: Mode = "json_object",
+    set_: Set = None,
+    unset: Unset = None,
+    timeout: Timeout = 60.0,
+    attempts: Attempts = 3,
+    llm: Llm = None,
+    store: Store = None,
+    fresh: Fresh = False,
+    no_preflight: NoPreflight = False,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the controls' verdicts as a cassette.")
     ] = None,
@@ -99,23 +114,18 @@ def controls(
     """
     from evalkit.pages.controls_run import ControlsAsk, control_facts, run_control_command
     from evalkit.pages.controls_text import controls_screen
-    from evalkit.pages.judge_command import JudgeAsk, parse_parameters
-    from evalkit.scoring.judge import DEFAULT_STORE, environment_settings
+    from evalkit.pages.judge_command import JudgeAsk
+    from evalkit.scoring.judge import DEFAULT_STORE
 
-    settings = environment_settings(
-        model=model or ("that of the llm" if llm else None),
-        mode=mode,
-        parameters=parse_parameters(set_ or [], unset or []),
-        timeout=timeout,
-        attempts=attempts,
-        concurrency=concurrency,
-    )
+    settings = settings_of(
+        model=model, mode=mode, given=set_, left_out=unset, timeout=timeout, attempts=attempts, concurrency=concurrency,
+        replay=replay, llm=llm,
+    )  # fmt: skip
     ask = JudgeAsk(
         judge=judge,
         cases=controls,
         run=run,
-        # A replay is of what was recorded, whatever the environment names; only --model asks for a comparison.
-        settings=settings if replay is None or model else None,
+        settings=settings,
         llm=llm,
         policy=policy,
         replay=replay,

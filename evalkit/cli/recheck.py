@@ -8,13 +8,30 @@ from typing import Annotated
 import typer
 
 from evalkit.cli.app import EXPLAIN, app, complain, finish, parse_day, parse_feeds, say, write_json
+from evalkit.cli.judge_options import (
+    AsOf,
+    Attempts,
+    Budget,
+    Concurrency,
+    Feed,
+    JudgeName,
+    MaxSeconds,
+    Mode,
+    Model,
+    Replay,
+    Set,
+    Store,
+    Timeout,
+    Unset,
+    settings_of,
+)
 
 __all__ = ["recheck"]
 
 
 @app.command(rich_help_panel=EXPLAIN)
 def recheck(
-    judge: Annotated[str, typer.Argument(metavar="JUDGE", help="Named like a METRIC.")],
+    judge: JudgeName,
     against: Annotated[Path, typer.Option(metavar="RUN", help="The run whose verdicts were accepted.")],
     cases: Annotated[Path, typer.Option(metavar="SET", help="The frozen set: the cases of that run, unchanged.")],
     run: Annotated[
@@ -32,25 +49,21 @@ def recheck(
     rollback: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What going back takes; DIR.rollback.json by default.")
     ] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="A cassette to read; nothing is sent.")] = None,
-    budget: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Money, in the policy's currency.")] = None,
+    replay: Replay = None,
+    budget: Budget = None,
     max_calls: Annotated[int | None, typer.Option(metavar="N", min=0, help="Calls, controls included.")] = None,
-    max_seconds: Annotated[float | None, typer.Option(metavar="N", min=0, help="No new call after this.")] = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", help="Calls under way at a time.")] = 8,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of EVALKIT_JUDGE_MODEL.")] = None,
-    mode: Annotated[
-        str, typer.Option(metavar="json_object|json_schema|tools", help="How the reply's shape is asked for.")
-    ] = "json_object",
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter to send.")] = None,
-    unset: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A parameter to leave out.")] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="For one attempt.")] = 60.0,
-    attempts: Annotated[int, typer.Option(metavar="N", help="Where the provider fails; never for a verdict.")] = 3,
+    max_seconds: MaxSeconds = None,
+    concurrency: Concurrency = 8,
+    model: Model = None,
+    mode: Mode = "json_object",
+    set_: Set = None,
+    unset: Unset = None,
+    timeout: Timeout = 60.0,
+    attempts: Attempts = 3,
     repeat: Annotated[int, typer.Option(metavar="N", help="Ask each row N times, as for evalkit judge.")] = 1,
-    store: Annotated[Path | None, typer.Option(metavar="FILE", help="Where verdicts are kept.")] = None,
-    feed: Annotated[
-        list[str] | None, typer.Option("--input", metavar="PARAM=KEY", help="Feed from another key.")
-    ] = None,
-    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day the policy is judged on; today.")] = None,
+    store: Store = None,
+    feed: Feed = None,
+    as_of: AsOf = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="The result as JSON ('-': output).")] = None,
 ) -> None:
     """Ask a judge again about a frozen set, before an upgrade or on a schedule, and put every change down to its cause.
@@ -58,25 +71,20 @@ def recheck(
     First what costs nothing (import, prompt, shapes, saved files), then the controls, then the set, always anew.
     Exit 0 where no verdict moved, 1 where one is wrong now, 2 where it cannot be judged, 3 where nobody can say yet.
     """
-    from evalkit.pages.judge_command import JudgeAsk, parse_parameters
+    from evalkit.pages.judge_command import JudgeAsk
     from evalkit.pages.recheck_run import RecheckAsk, run_recheck
     from evalkit.pages.recheck_text import recheck_screen
-    from evalkit.scoring.judge import DEFAULT_STORE, environment_settings
+    from evalkit.scoring.judge import DEFAULT_STORE
 
-    settings = environment_settings(
-        model=model,
-        mode=mode,
-        parameters=parse_parameters(set_ or [], unset or []),
-        timeout=timeout,
-        attempts=attempts,
-        concurrency=concurrency,
-    )
+    settings = settings_of(
+        model=model, mode=mode, given=set_, left_out=unset, timeout=timeout, attempts=attempts, concurrency=concurrency,
+        replay=replay,
+    )  # fmt: skip
     ask = JudgeAsk(
         judge=judge,
         cases=cases,
         run=run,
-        # A replay is of what was recorded, whatever the environment names; only --model asks for a comparison.
-        settings=settings if replay is None or model else None,
+        settings=settings,
         policy=policy,
         replay=replay,
         store=store or DEFAULT_STORE,

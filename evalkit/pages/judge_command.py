@@ -21,6 +21,7 @@ from evalkit.decisions.outcome_file import facts_of
 from evalkit.decisions.policy import Policy, read_policy
 from evalkit.pages.judge_screen import judge_screen, prompt_screen
 from evalkit.pages.progress import counting
+from evalkit.scoring.counted import count_records
 from evalkit.scoring.judge import DEFAULT_STORE, JudgeOptions, JudgeRun, neighbour_cassette, request_maker, run_judge
 from evalkit.scoring.judging.budget import Budget, Price, price_of
 from evalkit.scoring.judging.cassette import read_cassette
@@ -31,7 +32,6 @@ from evalkit.scoring.judging.request import JudgeSettings
 from evalkit.scoring.judging.sender import Sender
 from evalkit.scoring.load_judge import load_judge, load_object
 from evalkit.scoring.run import Run, lock_hash
-from evalkit.scoring.stream import stream_records
 
 __all__ = [
     "JudgeAsk",
@@ -230,7 +230,7 @@ def add_report(home: JudgeFolder, manifest: dict[str, Any]) -> None:
 
     run = Run(home.folder, {"run_id": home.run_id} | manifest)
     reviewed = (manifest["metric"].get("contract") or {}).get("reviewed", ())
-    home.add("report.html", render_report(run, None, stream_records(run.records_path, reviewed=reviewed)))
+    home.add("report.html", render_report(run, None, count_records(run.records_path, reviewed)))
 
 
 def _concluded(judge: Judge, ask: JudgeAsk, done: JudgeRun) -> JudgeDone:

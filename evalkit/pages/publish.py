@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -14,6 +14,7 @@ from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.decisions.certifying.against import DRAFTS_NAME, disagreement_drafts
 from evalkit.decisions.gate import GateResult
 from evalkit.decisions.wrong_tool_rows import advise_in_words
+from evalkit.scoring.counted import Counted
 from evalkit.scoring.ledger import Ledger
 from evalkit.scoring.parts import Streamed
 from evalkit.scoring.run import Run, RunWriter, lock_hash, open_run
@@ -21,9 +22,6 @@ from evalkit.scoring.score import RowScorer
 from evalkit.scoring.scorer_of import replay_notes, scorer_of
 from evalkit.scoring.spilled import json_chunks
 from evalkit.scoring.stream import stream_cases
-
-if TYPE_CHECKING:
-    from evalkit.pages.report import Counted
 
 __all__ = ["CasesFacts", "Scored", "finish_scored", "publish_gate", "score_to_run", "score_to_runs"]
 
@@ -71,7 +69,7 @@ def publish_gate(result: GateResult, writer: RunWriter, facts: dict[str, Any]) -
     }
     if drafts := disagreement_drafts(result.labelled):
         extra[DRAFTS_NAME] = drafts
-    return _finish(writer, writer.close_records(), manifest, facts, extra, result)
+    return _finish(writer, writer.close_records(), manifest, facts, extra, Counted(result.ledger, result.places))
 
 
 def score_to_run(
@@ -155,7 +153,7 @@ def finish_scored(
     streamed = streamed._replace(findings=[*streamed.findings, *prepared, *advise_in_words(metric, records)])
     manifest = _scored_manifest(metric, cases, streamed)
     manifest |= more or {}
-    run = _finish(writer, records_sha256, manifest, None, {}, streamed)
+    run = _finish(writer, records_sha256, manifest, None, {}, Counted(streamed.ledger, streamed.places))
     return Scored(run, streamed.ledger, streamed.findings)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Set
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -33,11 +33,11 @@ from evalkit.pages.wording import (
     policy_notes,
     relation,
 )
-from evalkit.scoring.ledger import Ledger, Values
-from evalkit.scoring.places import Places
+from evalkit.scoring.counted import Counted
+from evalkit.scoring.ledger import Values
 from evalkit.scoring.run import Run
 
-__all__ = ["Counted", "render_report"]
+__all__ = ["render_report"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_STEPS = 7
@@ -51,18 +51,6 @@ _MANIFEST = (
 )  # fmt: skip
 _METRIC = ("declaration", "fingerprint")
 _POLICY = tuple(Policy.model_fields)
-
-
-class Counted(Protocol):
-    """What is known of all records once they are written: a stream's result, or a gate's."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Rows by state and decision, with the values of each slice."""
-
-    @property
-    def places(self) -> Places:
-        """Where the rows stand that are shown."""
 
 
 class _SliceView(NamedTuple):

@@ -17,6 +17,7 @@ import pytest
 from evalkit.pages import report as report_module
 from evalkit.pages.publish import score_to_run
 from evalkit.pages.report import render_report
+from evalkit.scoring.counted import Counted
 from evalkit.scoring.run import Run
 
 Row = Callable[..., dict[str, Any]]
@@ -267,7 +268,7 @@ def _full_row(n: int) -> dict[str, Any]:
 def _seconds(made: Any) -> float:
     def once() -> float:
         start = time.process_time()
-        render_report(made.run, made.facts, made.result)
+        render_report(made.run, made.facts, Counted(made.result.ledger, made.result.places))
         return time.process_time() - start
 
     return min(once() for _ in range(3))
@@ -291,4 +292,6 @@ def test_an_older_outcome_file_with_fewer_words_still_renders(gated: Callable[..
         for b in facts["blockers"]
     ]
     manifest = {key: made.run.manifest[key] for key in ("metric", "ledger", "policy")}
-    assert "Quality failed" in render_report(Run(made.run.folder, manifest), facts, made.result)
+    assert "Quality failed" in render_report(
+        Run(made.run.folder, manifest), facts, Counted(made.result.ledger, made.result.places)
+    )
