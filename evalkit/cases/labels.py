@@ -155,11 +155,10 @@ def read_labels(path: Path | str) -> LabelFile:
     problems += _supersession_problems(labels) or _double_problems(labels)
     if problems:
         msg = f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in {len(labels)} labels: "
-        raise EvalkitError(
-            msg + example_list(problems).replace(", line", "; line"),
-            where=str(path),
-            do='correct the lines; a changed mind is a new line with "supersedes"',
-        )
+        do = 'correct the lines; a changed mind is a new line with "supersedes"'
+        if path.suffix.lower() == ".csv":
+            do = f"labels are JSON Lines: evalkit labels import {path.name} --map MAP --out labels.jsonl makes them"
+        raise EvalkitError(msg + example_list(problems).replace(", line", "; line"), where=str(path), do=do)
     return LabelFile(path, sha256_file(path), tuple(labels), lines, blank, tuple(_twins(labels)))
 
 

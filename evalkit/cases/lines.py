@@ -8,11 +8,26 @@ from typing import NamedTuple
 
 from evalkit.contract import EvalkitError
 
-__all__ = ["Block", "Line", "lines_of", "read_blocks", "read_lines", "starts_with_bom"]
+__all__ = ["Block", "Line", "check_cases_file", "lines_of", "read_blocks", "read_lines", "starts_with_bom"]
 
 _BOM = b"\xef\xbb\xbf"
 _SIZE = 1 << 17
 """What a block comes to in memory, parsed and judged, then fits the caches of a processor; larger ones are slower."""
+
+
+_TABLES = (".csv", ".parquet", ".tsv", ".xls", ".xlsx")
+
+
+def check_cases_file(path: Path, do: str = "give the path of a .jsonl file") -> None:
+    """Refuse what cannot be a file of cases: no file at all (`do` says what to give), or a table by its name."""
+    if path.suffix.lower() in _TABLES:
+        msg = f"is a {path.suffix.lower()} file, and cases are JSON Lines: one object a line"
+        raise EvalkitError(
+            msg, where=str(path), do="save it as .csv; evalkit adapt csv FILE.csv --out CASES.jsonl writes cases"
+        )
+    if not path.is_file():
+        msg = "there is no such file of cases"
+        raise EvalkitError(msg, where=str(path), do=do)
 
 
 class Line(NamedTuple):

@@ -108,12 +108,12 @@ def parse_feeds(pairs: list[str], option: str = "--input") -> dict[str, str]:
     return feeds
 
 
-def parse_day(text: str | None) -> date | None:
+def parse_day(text: str | None, option: str = "--as-of") -> date | None:
     """Read an ISO day such as 2026-11-30."""
     if text is None:
         return None
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        msg = f"--as-of must be a day such as 2026-11-30; got {text!r}"
+        msg = f"{option} must be a day such as 2026-11-30; got {text!r}"
         raise EvalkitError(msg) from error

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evalkit.cli.app import DECIDE, app, finish, parse_feeds, say, write_json
-from evalkit.contract import EvalkitError
+from evalkit.cli.app import DECIDE, app, finish, parse_day, parse_feeds, say, write_json
+from evalkit.cli.label_options import (
+    AsOf,
+    Cases,
+    Confidence,
+    Criterion,
+    Fails,
+    Feed,
+    Json,
+    Labels,
+    Metric,
+    Passes,
+    PassValue,
+    Risk,
+    Rubric,
+    Slices,
+    reading_of,
+)
 
-if TYPE_CHECKING:
-    from evalkit.decisions.calibrating.pairing import Reading
-
-__all__ = ["calibrate", "day_of", "reading_of"]
-
-Metric = Annotated[
-    str, typer.Argument(metavar="METRIC", help="A built-in name, module:object or path.py:object (code that is run).")
-]
-Cases = Annotated[Path, typer.Argument(metavar="CASES", help="A .jsonl file, or a run folder to read instead.")]
-Labels = Annotated[Path, typer.Option(metavar="FILE", help="labels.jsonl.")]
-Criterion = Annotated[str | None, typer.Option(metavar="NAME", help="Which criterion, where labels answer several.")]
-Rubric = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="Which rubric version; without it, several stand side by side.")
-]
-Passes = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label that calls a row good ('pass').")]
-Fails = Annotated[list[str] | None, typer.Option(metavar="LABEL", help="A label that calls a row bad ('fail').")]
-PassValue = Annotated[
-    list[str] | None, typer.Option(metavar="VALUE", help="A value of a discrete metric that passes ('pass').")
-]
-Slices = Annotated[list[str] | None, typer.Option("--slice", metavar="NAME", help="Only this slice (repeatable).")]
-Risk = Annotated[float, typer.Option(metavar="SHARE", help="Largest acceptable share of bad answers that pass.")]
-Confidence = Annotated[float, typer.Option(metavar="SHARE", help="One-sided, over all slices together.")]
-Feed = Annotated[list[str] | None, typer.Option("--input", metavar="PARAM=KEY", help="Feed from another key.")]
-AsOf = Annotated[str | None, typer.Option(metavar="DATE", help="The day that is written down; today.")]
-Json = Annotated[Path | None, typer.Option(metavar="FILE", help="The result as JSON ('-': standard output).")]
+__all__ = ["calibrate"]
 
 
 @app.command(rich_help_panel=DECIDE)
@@ -89,9 +80,9 @@ def calibrate(
         labels=labels,
         policy_out=policy_out,
         ledger=ledger,
-        approval=Approval(approved_by, rationale, day_of("--expires-on", expires_on)),
+        approval=Approval(approved_by, rationale, parse_day(expires_on, "--expires-on")),
         card=card,
-        as_of=day_of("--as-of", as_of),
+        as_of=parse_day(as_of),
         feeds=parse_feeds(feed or []),
     )
     if spend:
@@ -103,31 +94,3 @@ def calibrate(
     if json:
         write_json(json, done.facts)
     finish(done.exit_code)
-
-
-def reading_of(
-    passes: list[str] | None,
-    fails: list[str] | None,
-    pass_values: list[str] | None,
-    criterion: str | None,
-    rubric: str | None,
-) -> Reading:
-    """Return how labels and values are read."""
-    from evalkit.decisions.calibrating.pairing import Reading
-
-    return Reading(
-        passes=frozenset(passes or ["pass"]),
-        fails=frozenset(fails or ["fail"]),
-        pass_values=frozenset(pass_values or ["pass"]),
-        criterion=criterion,
-        rubric_version=rubric,
-    )
-
-
-def day_of(option: str, text: str | None) -> date | None:
-    """Read an ISO day such as 2026-11-30."""
-    try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError as error:
-        msg = f"{option} must be a day such as 2026-11-30; got {text!r}"
-        raise EvalkitError(msg) from error

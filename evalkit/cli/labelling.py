@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evalkit.cli.app import DECIDE, app, finish, parse_feeds, say, write_json
-from evalkit.cli.calibrate import (
+from evalkit.cli.label_options import (
     Cases,
     Confidence,
     Criterion,

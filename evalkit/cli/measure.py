@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalkit.cli.app import MEASURE, app, finish, parse_day, parse_feeds, say, write_json
-from evalkit.cli.calibrate import Criterion
+from evalkit.cli.label_options import Criterion
 from evalkit.contract import EvalkitError, Outcome
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def score(
         scored, then = _here(targets, run, feeds, verdicts, after)
     results = {name: found.ledger.facts() for name, found in scored.items()}
     for name, found in scored.items():
-        say(score_screen(name, results[name], report=found.run.folder / "report.html", findings=found.findings))
+        say(score_screen(name, results[name], run=found.run, findings=found.findings))
     if then:
         say(then.screen)
     if json:

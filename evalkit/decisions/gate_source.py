@@ -8,7 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from evalkit.contract import EvalkitError, Metric, Outcome, sha256_file
+from evalkit.cases.lines import check_cases_file
+from evalkit.contract import Metric, Outcome, sha256_file
 from evalkit.decisions.adapter_checks import AdapterSide, adapter_side
 from evalkit.decisions.blockers import Blocker
 from evalkit.decisions.certifying.instability import repeated_lines
@@ -38,9 +39,7 @@ class GateSource:
             run = open_run(cases)
             run.check()
             return cls(metric, cases, run, str(run.manifest.get("cases_sha256")))
-        if not cases.is_file():
-            msg = "there is no such file of cases"
-            raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file or of a run folder")
+        check_cases_file(cases, "give the path of a .jsonl file or of a run folder")
         return cls(metric, cases, None, sha256_file(cases))
 
     @property

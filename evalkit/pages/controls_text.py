@@ -182,9 +182,12 @@ def _tried(trials: PromptTrials) -> Iterator[str]:
         if found:
             yield ""
             yield _rule(f"{title}: {len(found)} of {len(trials.matrix.mutants)}")
+        is_one = len(found) > 1 and len({mutant.note for mutant in found}) == 1
+        if is_one:
+            yield from _wrapped(f"each of them: {found[0].note}", hang=_MARGIN)
         for mutant in found:
             yield from _wrapped(_named(mutant), hang=_MARGIN)
-            yield from _wrapped(f"{_MARGIN}{mutant.note}", hang=_MARGIN)
+            yield from [] if is_one else _wrapped(f"{_MARGIN}{mutant.note}", hang=_MARGIN)
 
 
 def _caught_by(mutant: Mutant) -> str:
@@ -209,7 +212,10 @@ def _verdict(done: ControlsDone) -> str:
     if run.wrong:
         return f"{len(run.wrong)} of {len(run.results)} controls are not told apart: this judge certifies nothing"
     if done.prompts is not None and done.prompts.untried:
-        return f"{len(done.prompts.untried)} of {len(done.prompts.matrix.mutants)} prompts were not tried to the end"
+        left = f"{len(done.prompts.untried)} of {len(done.prompts.matrix.mutants)} prompts were not tried to the end"
+        return left + (
+            "; name a model (--model NAME) to ask what is not recorded" if done.prompts.plan.is_replay else ""
+        )
     survivors = _survivors(done)
     if survivors:
         return f"all {len(run.results)} controls separate, but {' and '.join(survivors)}"

@@ -25,7 +25,7 @@ def judge_screen(name: str, done: JudgeRun, decided: Mapping[str, Any] | None) -
     report = done.run.folder / "report.html"
     asked = [line for sentence in _asked(done.facts, done.run.manifest) for line in _wrapped(sentence)]
     if decided is None:
-        return "\n".join([*asked, score_screen(name, done.ledger.facts(), findings=done.findings, report=report)])
+        return "\n".join([*asked, score_screen(name, done.ledger.facts(), findings=done.findings, run=done.run)])
     found = [line for finding in done.findings for line in _wrapped(f"warning: {finding}")]
     return "\n".join([*asked, *found, "", gate_screen(decided, report=report)])
 

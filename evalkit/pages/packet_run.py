@@ -56,9 +56,6 @@ def write_packet(
 def _open(run: Path, labels: Path | None, policy: Path, metric: str | None) -> Review:
     name = metric or str(open_run(run).manifest["metric"]["name"])
     folder = review_folder(run)
-    if not (folder / AGENDA_NAME).exists():
-        msg = "there is no meeting beside this run"
-        raise EvalkitError(msg, where=str(folder), do="open one: notebook 04, or evalkit ballot RUN --out FILE.html")
     agenda = read_agenda(folder / AGENDA_NAME)
     loaded = load_metric(name)
     return open_review(loaded, run, policy, labels, thresholds=agenda.thresholds, agenda=agenda.options, folder=folder)

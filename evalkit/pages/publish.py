@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from evalkit.cases.adapter_stamp import AdapterStamp, adapter_of
-from evalkit.contract import EvalkitError, Metric, sha256_file
+from evalkit.cases.lines import check_cases_file
+from evalkit.contract import Metric, sha256_file
 from evalkit.decisions.certifying.against import DRAFTS_NAME, disagreement_drafts
 from evalkit.decisions.gate import GateResult
 from evalkit.decisions.wrong_tool_rows import advise_in_words
@@ -85,9 +86,7 @@ def score_to_run(
 
     `verdicts` maps a parameter to the run whose values feed it.
     """
-    if not cases.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
+    check_cases_file(cases)
     scorer = _scorer(metric, cases, feeds, verdicts)
     with RunWriter(folder) as writer:
         streamed = stream_cases(cases, scorer, None, writer, on_rows=on_rows)
@@ -122,9 +121,7 @@ def score_to_runs(
     from evalkit.scoring.score_all import check_names, stream_all
 
     check_names(metrics)
-    if not cases.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
+    check_cases_file(cases)
     scored: dict[str, Scored] = {}
     with ExitStack() as stack:
         writers = [stack.enter_context(RunWriter(folder / metric.name)) for metric in metrics]

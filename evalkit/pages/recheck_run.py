@@ -13,6 +13,7 @@ import orjson
 
 from evalkit.cases.control_file import read_controls
 from evalkit.cases.labels import read_labels
+from evalkit.cases.lines import check_cases_file
 from evalkit.cases.proposed import write_proposed
 from evalkit.cases.settle import Settled, settle
 from evalkit.cases.strict_json import JsonProblem, parse_object
@@ -108,9 +109,7 @@ def _rehearsed(judge: Judge, ask: JudgeAsk, options: JudgeOptions, old: Run) -> 
     if old.manifest["metric"].get("name") != judge.name or old.manifest.get("judge") is None:
         msg = f"is no run of the judge {judge.name!r}: it is one of {old.manifest['metric'].get('name')!r}"
         raise EvalkitError(msg, where=str(old.folder), do="give the run of the judge that is to be rechecked")
-    if not ask.cases.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(ask.cases), do="give the frozen set with --cases")
+    check_cases_file(ask.cases, "give the frozen set with --cases")
     cassette = read_cassette(options.replay) if options.replay else None
     maker = request_maker(judge, options.settings, cassette)
     is_same = sha256_file(ask.cases) == old.manifest.get("cases_sha256")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit.pages.certify_text import label_screen
 from evalkit.pages.plain import plain
@@ -21,6 +21,9 @@ from evalkit.pages.wording import (
     relation,
 )
 
+if TYPE_CHECKING:
+    from evalkit.scoring.run import Run
+
 __all__ = ["COLUMNS", "EXAMPLES", "gate_screen", "score_screen"]
 
 COLUMNS = 80
@@ -35,12 +38,18 @@ def gate_screen(facts: Mapping[str, Any], *, report: Path | None = None) -> str:
     return "\n".join(_gate_lines(facts, report)) + "\n"
 
 
-def score_screen(
-    name: str, ledger: Mapping[str, Any], *, report: Path | None = None, findings: Sequence[str] = ()
-) -> str:
-    """Return the text for a terminal after scoring without a policy; `ledger` is its facts."""
-    lines = [plain(name), *_counts(ledger, is_judged=False), *_notes("warning", findings), *_where(report)]
+def score_screen(name: str, ledger: Mapping[str, Any], *, run: Run | None = None, findings: Sequence[str] = ()) -> str:
+    """Return the text for a terminal after scoring without a policy; `ledger` is its facts, `run` what was written."""
+    lines = [plain(name), *_counts(ledger, is_judged=False), *_nothing_scored(run, ledger)]
+    lines += [*_notes("warning", findings), *_where(run.folder / "report.html" if run else None)]
     return "\n".join(lines) + "\n"
+
+
+def _nothing_scored(run: Run | None, ledger: Mapping[str, Any]) -> Iterator[str]:
+    """Say why, where no row was scored: the first record stands for the others."""
+    first = None if run is None or ledger["scored"] else next(iter(run.records()), None)
+    if first is not None:
+        yield from _wrapped(f"no row was scored; line {first.line} is {first.state}: {first.reason}")
 
 
 def _gate_lines(facts: Mapping[str, Any], report: Path | None) -> Iterator[str]:

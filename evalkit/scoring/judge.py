@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalkit.cases.adapter_stamp import refuse_unaudited
+from evalkit.cases.lines import check_cases_file
 from evalkit.cases.read import CaseFile
-from evalkit.contract import EvalkitError, sha256_file
+from evalkit.contract import sha256_file
 from evalkit.contract.judge import Judge
 from evalkit.scoring.judging.budget import Budget
 from evalkit.scoring.judging.cassette import Cassette, read_cassette
@@ -68,9 +69,7 @@ async def run_judge(
     """
     options = options or JudgeOptions()
     cases, folder = Path(cases), Path(folder)
-    if not cases.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file")
+    check_cases_file(cases)
     if options.settings is None and options.replay is None:
         options = replace(options, replay=neighbour_cassette(judge, cases))
     cassette = read_cassette(options.replay) if options.replay else None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.cases.identity import Resolved, resolve_ids
-from evalkit.cases.lines import Line, lines_of, read_blocks, starts_with_bom
+from evalkit.cases.lines import Line, check_cases_file, lines_of, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING, BadLine, Case, LineReader
 from evalkit.cases.shape import NearKeys
 from evalkit.contract import EvalkitError, Metric
@@ -197,9 +197,7 @@ def stream_all(
 ) -> list[Streamed]:
     """Score every line of a file by each metric, reading each line once; one sink and one result a metric."""
     check_names(metrics)
-    if not path.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(path), do="give the path of a .jsonl file")
+    check_cases_file(path)
     passed_on = PassedOn(metrics, verdicts or {})
     scorers = [
         passed_on.into((asked or {}).get(metric.name) or scorer_of(metric, path, own))

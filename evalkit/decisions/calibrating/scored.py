@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit.cases.lines import check_cases_file
 from evalkit.cases.read import CaseFile
 from evalkit.contract import EvalkitError, Metric, sha256_file
 from evalkit.scoring.records import Record
@@ -49,9 +50,7 @@ def scored_cases(
         records = tuple(_counted(run.records(), on_rows))
         fingerprint = str(run.manifest["metric"].get("fingerprint"))
         return ScoredCases(cases.name, records, fingerprint, str(run.manifest.get("cases_sha256")), judge)
-    if not cases.is_file():
-        msg = "there is no such file of cases"
-        raise EvalkitError(msg, where=str(cases), do="give the path of a .jsonl file or of a run folder")
+    check_cases_file(cases, "give the path of a .jsonl file or of a run folder")
     scorer = scorer_of(metric, cases, feeds or {})
     file = CaseFile(cases, scorer.required, scorer.optional)
     records = tuple(_counted(map(scorer.record, file), on_rows))

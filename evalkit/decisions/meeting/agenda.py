@@ -115,6 +115,11 @@ _LAYOUT = {
 
 def read_agenda(path: Path) -> Agenda:
     """Read an agenda, refusing what `settled_agenda` could not have written."""
+    if not path.exists():
+        msg = "there is no meeting beside this run"
+        raise EvalkitError(
+            msg, where=str(path.parent), do="open one: notebook 04, or evalkit ballot RUN --out FILE.html"
+        )
     try:
         fields = parse_object(path.read_bytes())
         problem = misfit(fields, _LAYOUT)

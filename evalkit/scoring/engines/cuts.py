@@ -8,7 +8,7 @@ from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
-from evalkit.cases.lines import Block, read_blocks, starts_with_bom
+from evalkit.cases.lines import Block, check_cases_file, read_blocks, starts_with_bom
 from evalkit.cases.read import BOM_FINDING
 from evalkit.contract import EvalkitError
 
@@ -80,6 +80,7 @@ def files_of(names: Sequence[str | Path]) -> tuple[Path, ...]:
 
 def _named(path: Path) -> list[Path]:
     if path.is_file():
+        check_cases_file(path)
         return [path]
     found = path.glob("*.jsonl") if path.is_dir() else map(Path, glob(str(path)))  # noqa: PTH207 - a pattern with a folder in it
     files = sorted(file for file in found if file.is_file())

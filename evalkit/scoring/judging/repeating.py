@@ -72,7 +72,8 @@ class RepeatedEngine(Engine):
             if not known:
                 return stop
             has = f"{known} of {self.repeat} repeats are there"
-            return Stop(stop.kind, has if stop.kind == "not_recorded" else f"{has}; {stop.reason}")
+            ask = "a model is needed for the others (--model NAME), or ask without --repeat"
+            return Stop(stop.kind, f"{has}; {ask if stop.kind == 'not_recorded' else stop.reason}")
 
         super().leave(questions, counted)
 
