@@ -4,6 +4,8 @@ PYTHON  ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
 LAB_ARGS ?=
+# JupyterLab asks no server about news and updates.
+QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 LOCK_ARGS ?=
 BENCH_ARGS ?=
 
@@ -115,7 +117,7 @@ notebooks: setup  ## run the notebooks headless and rebuild their pages
 	$(BIN)/evalkit notebooks --build
 
 lab: setup  ## open JupyterLab on the first notebook
-	$(BIN)/jupyter lab $(LAB_ARGS) notebooks/01_design_a_metric.ipynb
+	$(BIN)/jupyter lab $(QUIET) $(LAB_ARGS) notebooks/01_design_a_metric.ipynb
 
 bench: setup  ## side-by-side measurements as ratios, into benchmarks/RESULTS.md (BENCH_ARGS=NAME: one of them)
 	$(BIN)/python benchmarks/bench.py --out benchmarks/RESULTS.md $(BENCH_ARGS)

@@ -20,10 +20,12 @@ _TABLES = (".csv", ".parquet", ".tsv", ".xls", ".xlsx")
 
 def check_cases_file(path: Path, do: str = "give the path of a .jsonl file") -> None:
     """Refuse what cannot be a file of cases: no file at all (`do` says what to give), or a table by its name."""
-    if path.suffix.lower() in _TABLES:
-        msg = f"is a {path.suffix.lower()} file, and cases are JSON Lines: one object a line"
+    kind = path.suffix.lower()
+    if kind in _TABLES:
+        msg = f"is a {kind} file, and cases are JSON Lines: one object a line"
+        do_first = "" if kind == ".csv" else "save it as .csv, then "
         raise EvalkitError(
-            msg, where=str(path), do="save it as .csv; evalkit adapt csv FILE.csv --out CASES.jsonl writes cases"
+            msg, where=str(path), do=f"{do_first}evalkit adapt csv {path.stem}.csv --out CASES.jsonl writes cases"
         )
     if not path.is_file():
         msg = "there is no such file of cases"

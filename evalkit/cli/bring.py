@@ -91,7 +91,7 @@ def import_labels(
         Path | None, typer.Option(metavar="FILE", help="Exported spans, where spans are labelled.")
     ] = None,
     selection: Annotated[
-        str | None, typer.Option(metavar="random|targeted|unknown", help="How the cases were chosen.")
+        str | None, typer.Option(metavar="HOW", help="Cases were chosen: random, targeted or unknown.")
     ] = None,
     keep_unmatched: Annotated[bool, typer.Option("--keep-unmatched", help="Import ids that are no case.")] = False,
     append: Annotated[bool, typer.Option("--append", help="Add to LABELS where it is there already.")] = False,

@@ -39,7 +39,7 @@ MaxCalls = Annotated[int | None, typer.Option(metavar="N", min=0, help="Calls, t
 MaxSeconds = Annotated[float | None, typer.Option(metavar="N", min=0, help="No new call after this.")]
 Concurrency = Annotated[int, typer.Option(metavar="N", help="Calls under way at a time.")]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="Instead of EVALKIT_JUDGE_MODEL.")]
-Mode = Annotated[str, typer.Option(metavar="json_object|json_schema|tools", help="How the reply's shape is asked for.")]
+Mode = Annotated[str, typer.Option(metavar="SHAPE", help="Of the reply: json_object, json_schema or tools.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter to send.")]
 Unset = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A parameter to leave out.")]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", help="For one attempt.")]

@@ -182,7 +182,7 @@ def _tried(trials: PromptTrials) -> Iterator[str]:
         if found:
             yield ""
             yield _rule(f"{title}: {len(found)} of {len(trials.matrix.mutants)}")
-        is_one = len(found) > 1 and len({mutant.note for mutant in found}) == 1
+        is_one = status == "not_applicable" and len(found) > 1 and len({mutant.note for mutant in found}) == 1
         if is_one:
             yield from _wrapped(f"each of them: {found[0].note}", hang=_MARGIN)
         for mutant in found:

@@ -71,6 +71,11 @@ class JudgeAsk:
     as_of: date | None = None
     feeds: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def has_limit(self) -> bool:
+        """True where a limit was given, which only a run that asks can reach."""
+        return not (self.budget is None and self.max_calls is None and self.max_seconds is None)
+
 
 class JudgeDone(NamedTuple):
     """A finished command."""
@@ -118,6 +123,10 @@ def ask_judge(ask: JudgeAsk, *, on_note: Any) -> JudgeDone:
         raise EvalkitError(msg, do="give --run DIR (or --show-prompt CASE_ID, which asks nothing)")
     options = replace(options_of(judge, policy, ask), sender=sender, before_manifest=add_report, on_note=on_note)
     _check_policy(judge, policy, ask, options.replay)
+    if options.replay is not None and ask.replay is None and ask.has_limit:
+        on_note(
+            "nothing is asked, and no limit is used: no model is named; --model NAME or EVALKIT_JUDGE_MODEL asks one"
+        )
     with counting("rows judged") as on_rows:
         done = asyncio.run(run_judge(judge, ask.cases, ask.run, replace(options, on_rows=on_rows)))
     return _concluded(judge, ask, done)

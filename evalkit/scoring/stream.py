@@ -116,12 +116,19 @@ _job: _CaseJob | None = None
 
 def _run_job(block: Block) -> Part:
     assert _job is not None  # noqa: S101 - set before the fork that made this process
-    return _job(block)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _job(block)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end_with(parent: int) -> None:
-    """Make this worker end when its parent does, and end quietly on Ctrl-C (the parent says what there is to say)."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Make this worker end when its parent does, and no sooner: on Ctrl-C it gives up its block, and the parent speaks.
+
+    A worker that died while it wrote a part would leave the parent reading the rest of it for ever.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:  # a worker whose parent was killed would wait for its next block for ever
         while os.getppid() == parent:
@@ -145,13 +152,17 @@ def _in_order(job: _CaseJob, blocks: Iterator[Block], workers: int) -> Iterator[
     try:
         fork = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(workers, fork, initializer=_end_with, initargs=(os.getpid(),)) as pool:
-            for block in blocks:
-                waiting.append(pool.submit(_run_job, block))
-                # A short queue: enough to keep every worker busy, and no more of the file in memory than that.
-                if len(waiting) > 2 * workers:
+            try:
+                for block in blocks:
+                    waiting.append(pool.submit(_run_job, block))
+                    # A short queue: enough to keep every worker busy, and no more of the file in memory than that.
+                    if len(waiting) > 2 * workers:
+                        yield waiting.popleft().result()
+                while waiting:
                     yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # what has not begun need not be waited for
+                raise
     except BrokenProcessPool as error:
         msg = "a worker process died before its rows were scored (killed, out of memory, or ended by the metric itself)"
         raise EvalkitError(msg, do="free memory and run again into a new folder; nothing was decided") from error

@@ -151,3 +151,10 @@ def test_other_keys_are_kept_out_of_the_way(tmp_path: Path) -> None:
 def test_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError, match="cannot be read"):
         read_labels(tmp_path / "none.jsonl")
+
+
+def test_a_spreadsheet_of_labels_names_the_command_that_imports_it(tmp_path: Path) -> None:
+    sheet = tmp_path / "labels.csv"
+    sheet.write_text("case_id,label\nc1,pass\n")
+    with pytest.raises(EvalkitError, match=r"evalkit labels import labels\.csv --map MAP"):
+        read_labels(sheet)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalkit.cases import lines as lines_module
-from evalkit.cases.lines import Line, lines_of, read_blocks, read_lines, starts_with_bom
+from evalkit.cases.lines import Line, check_cases_file, lines_of, read_blocks, read_lines, starts_with_bom
 from evalkit.contract import EvalkitError
 
 BOM = b"\xef\xbb\xbf"
@@ -99,3 +99,13 @@ def test_what_cannot_be_read_is_named_with_what_to_do(tmp_path: Path, kind: str)
         list(read_lines(path))
     assert caught.value.where == str(path)
     assert "jsonl" in caught.value.do
+
+
+def test_a_table_by_its_name_is_no_file_of_cases_and_the_adapter_for_it_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "rows.CSV"
+    table.write_text("case_id\na\n")
+    with pytest.raises(EvalkitError, match=r"rows\.CSV: is a \.csv file.*JSON Lines.*evalkit adapt csv"):
+        check_cases_file(table)
+    with pytest.raises(EvalkitError, match=r"there is no such file of cases; give the frozen set"):
+        check_cases_file(tmp_path / "absent.jsonl", "give the frozen set")
+    check_cases_file(written(tmp_path, b"{}\n"))

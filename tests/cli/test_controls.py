@@ -127,7 +127,9 @@ def test_prompts_without_verdicts_are_incomplete(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "controls.jsonl", rows_of())
     done = controls(path, "--replay", CASSETTE, "--prompts")
     assert done.exit_code == 2
-    assert "19 of 22 prompts were not tried to the end" in " ".join(done.output.split())
+    said = " ".join(done.output.split())
+    assert "19 of 22 prompts were not tried to the end; name a model (--model NAME)" in said
+    assert said.count("not tried to the end: ") == 1  # the reason of all 19 is told once
 
 
 def fault(*arguments: object) -> str:

@@ -482,7 +482,8 @@ def test_standard_output_that_is_closed_or_full_is_never_exit_1(here: Path, redi
         cwd=here, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == code
-    full = "evalkit: the system refused a file (No space left on device); not finished: free space and run again\n"
+    do = "free space or choose another folder, then run again"
+    full = f"evalkit: the system refused a file (No space left on device); not finished: {do}\n"
     assert done.stderr == (full if code else "")
     # No file of the run took the number of a closed stream.
     assert json.loads((here / "run" / "records.jsonl").read_text())["case_id"] == "a"

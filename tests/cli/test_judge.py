@@ -56,6 +56,16 @@ def live(home: Home, judge: Judge = refund_answer, **changes: Any) -> JudgeAsk:
     return ask(home, settings=settings, has_preflight=False, **changes)
 
 
+def test_a_limit_without_a_model_replays_and_says_that_nothing_is_asked(home: Home) -> None:
+    (home.folder / "refund_answer.cassette.jsonl").write_bytes((FIXTURES / "refund_answer.cassette.jsonl").read_bytes())
+    notes: list[str] = []
+    done = ask_judge(ask(home, max_calls=5), on_note=notes.append)
+    assert (done.facts["calls"], done.facts["replayed"]) == (0, 13)
+    assert [note for note in notes if "no model is named; --model NAME" in note] == notes[:1]
+    ask_judge(ask(home, run=home.folder / "again"), on_note=notes.append)
+    assert len(notes) == 1
+
+
 def command(*arguments: object, env: dict[str, str] | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if name not in VARIABLES} | (env or {})
     line = [sys.executable, "-m", "evalkit", "judge", *map(str, arguments)]

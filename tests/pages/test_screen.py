@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evalkit.metrics.evidence_coverage import evidence_coverage
+from evalkit.pages.publish import score_to_run
 from evalkit.pages.screen import COLUMNS, EXAMPLES, gate_screen, score_screen
 
 Row = Callable[..., dict[str, Any]]
@@ -78,7 +80,18 @@ def test_a_line_without_a_case_id_is_still_named(gated: Callable[..., Any], cove
 
 def test_scoring_without_a_policy_gives_counts_only(gated: Callable[..., Any], coverage_row: Row) -> None:
     ledger = gated([coverage_row("good", 4), coverage_row("bad", 1)]).facts["ledger"]
-    text = score_screen("evidence_coverage", ledger, report=Path("r/report.html"), findings=["ids look alike"])
+    text = score_screen("evidence_coverage", ledger, findings=["ids look alike"])
     assert "2 of 2 rows scored; mean 0.625 over 2 of 2 rows" in text  # (1.0 + 0.25) / 2
     assert "warning: ids look alike" in text
     assert " pass" not in text
+
+
+def test_where_no_row_was_scored_the_first_reason_is_said(tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"case_id": "a", "required_claim_ids": ["x"]}\n')
+    scored = score_to_run(evidence_coverage, cases, tmp_path / "run")
+    text = " ".join(score_screen("evidence_coverage", scored.ledger.facts(), run=scored.run).split())
+    assert "no row was scored; line 1 is invalid: supported_claim_ids is absent" in text
+    cases.write_text('{"case_id": "a", "required_claim_ids": ["x"], "supported_claim_ids": []}\n')
+    scored = score_to_run(evidence_coverage, cases, tmp_path / "again")
+    assert "no row" not in score_screen("evidence_coverage", scored.ledger.facts(), run=scored.run)
