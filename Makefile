@@ -4,8 +4,9 @@ PYTHON  ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
 LAB_ARGS ?=
-# JupyterLab asks no server about news and updates.
-QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+# JupyterLab asks no server about news and updates, and asks nobody whether it may (tools/lab).
+QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+         --LabApp.extension_manager=readonly --LabApp.app_settings_dir="$(CURDIR)/tools/lab"
 LOCK_ARGS ?=
 BENCH_ARGS ?=
 
