@@ -295,3 +295,28 @@ def test_an_older_outcome_file_with_fewer_words_still_renders(gated: Callable[..
     assert "Quality failed" in render_report(
         Run(made.run.folder, manifest), facts, Counted(made.result.ledger, made.result.places)
     )
+
+
+def test_decisions_beside_labels_stand_in_a_table_whose_columns_say_something(
+    gated: Callable[..., Any], coverage_row: Row
+) -> None:
+    made = gated([coverage_row("bad", 1), coverage_row("good", 4)])
+    one = {
+        "slice": "default", "partition": None, "counts": True, "open": True, "eligible": 2, "completed": 2,
+        "errored": 0, "invalid": 0, "unrun": 0, "n": 2, "random": 2, "synthetic": 0, "people_fail": 1, "people_pass": 1,
+        "false_passes": [], "false_fails": ["bad"], "overridden": [], "caused": {}, "false_pass_interval": [0.0, 0.975],
+        "false_fail_interval": [0.025, 1.0], "weighted": None, "unlabelled": ["x"], "conflicts": [], "unknown": [],
+    }  # fmt: skip
+    counted = Counted(made.result.ledger, made.result.places)
+
+    def page(*found: dict[str, Any]) -> str:
+        html = render_report(made.run, made.facts | {"labelled": list(found), "labels_total": None}, counted)
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+    alone = page(one)
+    assert "slice eligible completed errored reviewed bad rows that pass good rows that fail" in alone
+    assert "default 2 2 0 2 0 of 1 (0-98 %) 1 of 1 (2-100 %): bad without a label that fits: 1 (x)" in alone
+    split = re.sub(
+        r"\s+", " ", page(one | {"partition": "development", "counts": False}, one | {"partition": "held_out"})
+    )
+    assert split.index("default held_out") < split.index("These decide nothing: default development")
