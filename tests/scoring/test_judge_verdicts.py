@@ -156,6 +156,28 @@ def test_a_damaged_page_is_refused(path: Path) -> None:
         VerdictStore(path)
 
 
+@pytest.mark.parametrize("name", [b"calls", b"replies"])
+def test_a_damaged_name_that_is_no_text_is_refused_in_words(path: Path, name: bytes) -> None:
+    with VerdictStore(path) as store:
+        keep(store)
+    whole = path.read_bytes()
+    assert b"CREATE TABLE " + name in whole
+    path.write_bytes(whole.replace(b"CREATE TABLE " + name, b"CREATE TABLE \x80" + name[1:]))
+    with pytest.raises(EvalkitError, match="is not a verdict store that can be trusted"):
+        VerdictStore(path)
+
+
+def test_a_damaged_reply_that_is_no_text_is_refused_in_words(path: Path) -> None:
+    with VerdictStore(path) as store:
+        keep(store)
+    edited = sqlite3.connect(path)
+    edited.execute("UPDATE replies SET content = CAST(x'ff7b7d' AS TEXT)")
+    edited.commit()
+    edited.close()
+    with VerdictStore(path) as store, pytest.raises(EvalkitError, match="the verdict kept for case 'a' is damaged"):
+        store.find("k")
+
+
 def test_a_verdict_that_was_edited_by_hand_is_refused(path: Path) -> None:
     with VerdictStore(path) as store:
         keep(store)

@@ -87,12 +87,14 @@ class VerdictStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Autocommit: transactions are opened by hand, as writers from the start, so that two cannot deadlock.
             self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
+            # Bytes that are no text become marks of it: their digest no longer fits, and the row is refused in words.
+            self._db.text_factory = lambda raw: raw.decode("utf-8", "replace")
             self._prepare()
         except (sqlite3.OperationalError, OSError) as error:  # no room, no right, or locked: the file may be fine
             msg = f"cannot be opened or made ({getattr(error, 'strerror', None) or error})"
             do = "free space or mend the folder, or give another file with --store; nothing was asked"
             raise EvalkitError(msg, where=str(path), do=do) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite quotes damaged names, bytes and all
             msg = f"is not a verdict store that can be trusted ({error})"
             raise self._refused(msg) from error
         self._owner = Owner(path.with_name(path.name + ".owners"))
