@@ -50,6 +50,13 @@ del task
 _ = gc.collect()
 """
 
+# Kernels that start at once must not choose the same port, and nobody else may reach one.
+NO_PORT = """
+import json
+from ipykernel.connect import get_connection_info
+assert json.loads(get_connection_info())["transport"] == "ipc"
+"""
+
 EVENT_LOOP = """
 import asyncio
 from evalkit import evidence_coverage, numeric_metric
@@ -76,7 +83,7 @@ assert asyncio_run_is_refused(), "the kernel's loop was patched"
 
 # What a page does in its third code cell, and what its last one concludes.
 BODIES = {
-    "fine": ("1 + 1", "passed"),
+    "fine": (NO_PORT.strip(), "passed"),
     "bad_rows": ("1 + 1", "quality_failed"),
     "sys_exit_0": ("import sys\nsys.exit(0)", "passed"),
     "system_exit": ('raise SystemExit("quality failed")', "passed"),

@@ -21,6 +21,7 @@ from evalkit.pages.notebooks.page import CELLS_VARIABLE, OUT_VARIABLE, RUN_VARIA
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
+    from traitlets.config import Config
 
 __all__ = ["Executed", "Job", "execute", "warm_up"]
 
@@ -197,8 +198,32 @@ def _work(source: Path, folder: Path, parameters: dict[str, Any], environment: d
     # That a cell raised is in the page: whoever judges the page reads it there.
     with contextlib.suppress(PapermillExecutionError):
         papermill.execute_notebook(
-            str(source), str(folder / _PAGE), parameters, progress_bar=False, start_timeout=120, cwd=None
+            str(source),
+            str(folder / _PAGE),
+            parameters,
+            progress_bar=False,
+            start_timeout=120,
+            cwd=None,
+            config=_sockets(folder),
         )
+
+
+_LONGEST_SOCKET = 100
+"""Characters of a path: the system takes 104 to 108 for a socket."""
+
+
+def _sockets(folder: Path) -> Config:
+    """Let kernel and worker speak through sockets in the job's own folder.
+
+    Two kernels that start at once may choose the same port, and one of them then dies before its first cell; and a port
+    is open to everybody on the machine.
+    """
+    from traitlets.config import Config
+
+    address = str(folder / "kernel")
+    if not _IS_POSIX or len(address) + len("-1") > _LONGEST_SOCKET:
+        return Config()
+    return Config({"KernelManager": {"transport": "ipc", "ip": address}})
 
 
 def _end_with_parent() -> None:
