@@ -80,5 +80,6 @@ def _named(cases: Path, wanted: Iterable[str]) -> Iterable[tuple[str, dict[str, 
             fields = parse_object(line.raw)
         except JsonProblem:
             continue  # blank, or a line that gave no case and so no verdict
-        if fields.get("case_id") in left:
-            yield str(fields["case_id"]), fields
+        case_id = fields.get("case_id")
+        if isinstance(case_id, str) and case_id in left:
+            yield case_id, fields

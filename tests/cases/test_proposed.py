@@ -26,7 +26,9 @@ ROW = {
 @pytest.fixture
 def proposal(tmp_path: Path) -> Path:
     cases = tmp_path / "cases.jsonl"
-    cases.write_text(json.dumps(ROW) + "\n\nnot json\n" + json.dumps(ROW | {"case_id": "r1"}) + "\n")
+    cases.write_text(
+        json.dumps(ROW) + "\n\nnot json\n" + '{"case_id": ["r0"]}\n' + json.dumps(ROW | {"case_id": "r1"}) + "\n"
+    )
     path = tmp_path / "proposed.jsonl"
     assert write_proposed(path, cases, {"r0": {"by": "recheck", "old": "pass", "new": "fail"}}) == 1
     return path

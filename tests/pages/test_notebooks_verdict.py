@@ -67,6 +67,7 @@ def test_the_last_cell_may_raise_the_outcome(judge: Judge) -> None:
         ("[]", "the outcome file cannot be read"),
         (FACTS | {"run_id": "r0"}, "the outcome file is of run 'r0'; this is run 'r1'"),
         (FACTS | {"schema": 2}, "the outcome file has schema 2"),
+        (FACTS | {"outcome": []}, "the outcome file has schema 1 and outcome []"),
         (FACTS | {"outcome": "fine"}, "and outcome 'fine'"),
         (FACTS | {"cells_run": 2}, "the outcome was written after 2 of 3 code cells"),
         (FACTS | {"cells_total": 2, "cells_run": 2}, "the outcome was written after 2 of 3 code cells"),

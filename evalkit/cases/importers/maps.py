@@ -113,7 +113,7 @@ def _read(found: dict[str, Any], presets: Mapping[str, LabelMap], where: str) ->
         named = example_list([repr(key) for key in unknown])
         _refuse(where, f"has unknown keys: {named}", f"known are {', '.join(sorted(_PLAIN | set(FIELDS)))}")
     name = found.get("preset")
-    if name is not None and name not in presets:
+    if name is not None and not (isinstance(name, str) and name in presets):
         _refuse(where, f"there is no preset {name!r}", f"presets are {', '.join(sorted(presets))}")
     base = presets[name] if name else LabelMap(sources={})
     sources = {key: _source(key, found[key], where) for key in FIELDS if key in found}

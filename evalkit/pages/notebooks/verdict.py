@@ -140,7 +140,7 @@ def _outcome_file(executed: Executed) -> tuple[Mapping[str, Any] | None, Check]:
 
 def _file_problem(facts: Mapping[str, Any], executed: Executed) -> str | None:
     job = executed.job
-    if facts.get("schema") != 1 or facts.get("outcome") not in Outcome.__members__:
+    if facts.get("schema") != 1 or facts.get("outcome") not in list(Outcome.__members__):
         return f"the outcome file has schema {facts.get('schema')!r} and outcome {facts.get('outcome')!r}"
     if facts.get("run_id") != job.run_id:
         return f"the outcome file is of run {facts.get('run_id')!r}; this is run {job.run_id!r}"

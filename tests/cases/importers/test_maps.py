@@ -68,6 +68,8 @@ def test_what_only_a_person_knows_is_asked_for() -> None:
     [
         ("lable = 'x'", "has unknown keys: 'lable'"),
         ("preset = 'trulens'", "there is no preset 'trulens'; presets are langfuse, langsmith, mlflow, phoenix"),
+        ("preset = []", r"there is no preset \[\]; presets are langfuse"),
+        ("preset = ''", "there is no preset ''"),
         ("case_id = 5", "case_id must name a column"),
         ("case_id = { value = 'x', column = 'y' }", "case_id must name a column"),
         ("case_id = { colum = 'y' }", "case_id must name a column"),
